@@ -1,0 +1,32 @@
+#pragma once
+// One [[outbox]] of the configuration: how a row of one table (or a message of one prefix) becomes an event.
+// Templates are still text here; OutboxRouter compiles them.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace walrelay {
+
+struct OutboxRules {
+  // Exactly one of the two is set.
+  std::string table;     // "schema.table", exactly as in the catalog, split at the first dot
+  std::string messages;  // prefix of pg_logical_emit_message
+
+  std::string preset;  // what filled the templates below that were not given; for messages to people
+
+  // Unset: not part of the event. Only `topic` and `value` are always set for a table.
+  std::optional<std::string> id;
+  std::optional<std::string> topic;
+  std::optional<std::string> key;
+  std::optional<std::string> value;
+  std::optional<std::string> timestamp;                        // "{column}"; unset: the commit's time
+  std::vector<std::pair<std::string, std::string>> headers;    // name, template; in the order they are sent
+  std::string id_header = "id";                                // "" sends none
+
+  // Columns that only a preset asks for and that a table may lack: a template that names one is then dropped.
+  std::vector<std::string> optional_columns;
+};
+
+}  // namespace walrelay

@@ -1,0 +1,103 @@
+#pragma once
+// The seam between the relay and what it publishes to.
+//
+// Thread: every call is made on the relay's loop thread; a sink never calls back on another one and never blocks, except in
+// flush(). Ownership: submit() copies what it keeps of the event before it returns.
+// Errors: a sink never throws from these calls. What went wrong with one event is a Delivery or a Rejection; what went wrong
+// with the sink as a whole is fatal_reason().
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "decoder/failure_class.h"
+#include "decoder/outbox_event.h"
+
+namespace walrelay {
+
+// Names the transaction that an event belongs to; handed back with its delivery, not looked into by a sink.
+using Tag = std::uint64_t;
+
+enum class SubmitStatus : std::uint8_t {
+  accepted,  // a Delivery with this tag follows, exactly one
+  full,      // not taken: submit the same event again after collect() has returned something, or the descriptor became readable
+  rejected,  // not taken, and never will be: see rejection()
+};
+
+struct Rejection {
+  FailureClass failure_class{};
+  std::string reason;  // for people: names the topic, the size, the limit
+};
+
+enum class DeliveryStatus : std::uint8_t {
+  persisted,  // the broker (or the disk) has it
+  failed,     // refused for good, certainly not stored: the policy decides
+  in_doubt,   // may or may not be stored; the sink is finished (fatal_reason() is set)
+};
+
+// A refused event, whole, so that a policy can send it elsewhere.
+struct FailedEvent {
+  Rejection rejection;
+  std::string topic;
+  std::optional<std::string> key;
+  std::optional<std::string> value;
+  std::vector<std::pair<std::string, std::optional<std::string>>> headers;
+  std::int64_t timestamp_ms = 0;
+};
+
+struct Delivery {
+  Tag tag = 0;
+  DeliveryStatus status = DeliveryStatus::persisted;
+  const FailedEvent* failed = nullptr;  // set if and only if status is failed
+};
+
+struct SinkLimits {
+  std::size_t in_flight_events_max = 100'000;
+  std::size_t in_flight_bytes_max = std::size_t{64} << 20U;  // keys and values; one larger event is admitted alone
+};
+
+class Sink {
+ public:
+  Sink() = default;
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+  virtual ~Sink() = default;  // events still in flight are given up: their delivery is unknown
+
+  [[nodiscard]] virtual SubmitStatus submit(const OutboxEvent& event, Tag tag) = 0;
+  // Why the last submit() was rejected; valid until the next submit().
+  [[nodiscard]] virtual const Rejection& rejection() const = 0;
+
+  // Deliveries that have come in, at most `limit`; valid until the next collect(). Reports come in any order across
+  // partitions. Also takes in the sink's own errors, statistics and logs.
+  [[nodiscard]] virtual std::span<const Delivery> collect(std::size_t limit) = 0;
+
+  // The stream has gone quiet: send what is queued at once.
+  virtual void nudge() = 0;
+
+  // Waits until nothing is in flight or the time is over. Deliveries are still to be collected.
+  virtual void flush(std::chrono::milliseconds at_most) = 0;
+
+  // Readable when collect() has something to return; -1 where submit() itself delivers.
+  [[nodiscard]] virtual int descriptor() const = 0;
+
+  [[nodiscard]] virtual std::size_t in_flight_events() const = 0;
+  [[nodiscard]] virtual std::size_t in_flight_bytes() const = 0;
+
+  // Set once the sink cannot go on: a new one has to be made, and everything past the frontier submitted again.
+  [[nodiscard]] virtual std::optional<std::string> fatal_reason() const = 0;
+
+  // Whether the other side can be reached, as far as is known; false makes /readyz red. `why` names host and reason.
+  struct Health {
+    bool reachable = true;
+    std::string why;
+  };
+  [[nodiscard]] virtual Health health() const = 0;
+};
+
+}  // namespace walrelay
