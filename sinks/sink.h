@@ -1,10 +1,10 @@
 #pragma once
 // The seam between the relay and what it publishes to.
 //
-// Thread: every call is made on the relay's loop thread; a sink never calls back on another one and never blocks, except in
-// flush(). Ownership: submit() copies what it keeps of the event before it returns.
-// Errors: a sink never throws from these calls. What went wrong with one event is a Delivery or a Rejection; what went wrong
-// with the sink as a whole is fatal_reason().
+// Thread: every call is made on the relay's loop thread; a sink never calls back on another one and never blocks,
+// except in flush(). Ownership: submit() copies what it keeps of the event before it returns. Errors: a sink never
+// throws from these calls. What went wrong with one event is a Delivery or a Rejection; what went wrong with the sink
+// as a whole is fatal_reason().
 
 #include <chrono>
 #include <cstddef>
@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "decoder/failure_class.h"
 #include "decoder/outbox_event.h"
+#include "decoder/rejection.h"
 
 namespace walrelay {
 
@@ -26,13 +26,9 @@ using Tag = std::uint64_t;
 
 enum class SubmitStatus : std::uint8_t {
   accepted,  // a Delivery with this tag follows, exactly one
-  full,      // not taken: submit the same event again after collect() has returned something, or the descriptor became readable
+  full,      // not taken: submit the same event again after collect() has returned something, or the descriptor became
+             // readable
   rejected,  // not taken, and never will be: see rejection()
-};
-
-struct Rejection {
-  FailureClass failure_class{};
-  std::string reason;  // for people: names the topic, the size, the limit
 };
 
 enum class DeliveryStatus : std::uint8_t {

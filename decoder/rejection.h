@@ -1,0 +1,16 @@
+#pragma once
+// Why one event can never be delivered; found by the router (the row cannot be mapped) or by a sink (it cannot be
+// published).
+
+#include <string>
+
+#include "decoder/failure_class.h"
+
+namespace walrelay {
+
+struct Rejection {
+  FailureClass failure_class{};
+  std::string reason;  // for people: names the table and column, or the topic, the size, the limit
+};
+
+}  // namespace walrelay
