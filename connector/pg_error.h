@@ -1,0 +1,40 @@
+#pragma once
+// What a server or libpq refused, as an exception, and what that means for going on.
+// PostgreSQL manual, appendix "PostgreSQL Error Codes".
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace walrelay {
+
+enum class PgTrouble : std::uint8_t {
+  retryable,  // may heal by itself: network, restart, slot active elsewhere, out of connections
+  permanent,  // somebody has to change something: authentication, rights, database, configuration
+  slot,       // slot missing, lost or of the wrong kind, or a publication missing: look at pg_replication_slots
+};
+
+// `sqlstate` is "" where the server gave none; then the (English) text of libpq decides.
+[[nodiscard]] PgTrouble classify(std::string_view sqlstate, std::string_view message);
+
+// True if the text is what a connection pooler says to a replication connection.
+[[nodiscard]] bool sounds_like_pooler(std::string_view message);
+
+class PgError : public std::runtime_error {
+ public:
+  // `message` is one line, for people, without secrets.
+  PgError(std::string sqlstate, const std::string& message)
+      : std::runtime_error(message), trouble_(classify(sqlstate, message)), sqlstate_(std::move(sqlstate)) {}
+  PgError(PgTrouble trouble, const std::string& message) : std::runtime_error(message), trouble_(trouble) {}
+
+  [[nodiscard]] const std::string& sqlstate() const { return sqlstate_; }
+  [[nodiscard]] PgTrouble trouble() const { return trouble_; }
+  [[nodiscard]] std::string message() const { return what(); }
+
+ private:
+  PgTrouble trouble_;
+  std::string sqlstate_;
+};
+
+}  // namespace walrelay
