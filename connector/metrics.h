@@ -67,6 +67,7 @@ class Stopwatch {
   void start(Instant now);  // nothing if running
   void stop(Instant now);   // nothing if stopped
   [[nodiscard]] Duration total(Instant now) const;
+  [[nodiscard]] bool running() const { return state_.load(std::memory_order_relaxed) < 0; }
 
  private:
   std::atomic<std::int64_t> state_ = 0;
