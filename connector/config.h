@@ -1,17 +1,13 @@
 #pragma once
-// The effective configuration: what is left after file, environment, flags and defaults have been put together by options.cpp.
-// Options that belong to one component stand beside it; this only gathers them.
+// The effective configuration: what is left after file, environment, flags and defaults have been put together by
+// options.cpp. Options that belong to one component stand beside it; this only gathers them.
 
-#include <chrono>
-#include <cstddef>
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "decoder/failure_class.h"
+#include "connector/delivery_policy.h"
 #include "decoder/outbox_rules.h"
 
 namespace walrelay {
@@ -29,23 +25,6 @@ struct SinkOptions {
   SinkType type = SinkType::kafka;
   std::vector<std::pair<std::string, std::string>> kafka;  // librdkafka properties, in the order given
   std::string file_path;
-};
-
-enum class OnError : std::uint8_t { halt, dead_letter, skip };
-
-struct DeliveryOptions {
-  OnError on_error = OnError::halt;
-  std::map<FailureClass, OnError> on_error_by_class;
-  std::string dead_letter_topic = "outbox.dead-letter";
-  std::size_t max_in_flight = 100'000;                        // events
-  std::size_t max_in_flight_bytes = std::size_t{64} << 20U;
-  std::chrono::milliseconds stall_disconnect{60'000};
-  std::chrono::milliseconds drain_timeout{10'000};
-
-  [[nodiscard]] OnError policy(FailureClass c) const {
-    const auto found = on_error_by_class.find(c);
-    return found == on_error_by_class.end() ? on_error : found->second;
-  }
 };
 
 struct HttpOptions {

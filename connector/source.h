@@ -13,9 +13,9 @@ namespace walrelay {
 
 enum class SourceEnd : std::uint8_t {
   none,
-  server_closed,   // the server ended the stream in order (CopyDone): it is shutting down
-  connection_lost, // reset, time-out, terminated backend
-  error,           // the server reported an error: see SourceError
+  server_closed,    // the server ended the stream in order (CopyDone): it is shutting down
+  connection_lost,  // reset, time-out, terminated backend
+  error,            // the server reported an error: see SourceError
 };
 
 struct SourceError {
@@ -39,8 +39,8 @@ class Source {
   [[nodiscard]] virtual SourceEnd end() const = 0;
   [[nodiscard]] virtual const SourceError& error() const = 0;
 
-  // Standby status update. All three positions are required: a zero flush position would be taken for the written one by
-  // some servers, so none may be invalid. Queued if the socket is full, false if the connection is gone.
+  // Standby status update. All three positions are required: a zero flush position would be taken for the written one
+  // by some servers, so none may be invalid. Queued if the socket is full, false if the connection is gone.
   virtual bool send_status(Lsn written, Lsn flushed, Lsn applied, PgTime now, bool reply_requested) = 0;
 
   // For poll(): the descriptor, and whether something queued waits for it to become writable.

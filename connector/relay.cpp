@@ -1,0 +1,400 @@
+#include "connector/relay.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "connector/invariant.h"
+#include "connector/log.h"
+
+namespace walrelay {
+
+Relay::Relay(RelayOptions options, OutboxRouter& router, Sink& sink, RelayMetrics& metrics, const Clock& clock,
+             Lsn confirmed, std::uint16_t epoch)
+    : options_(std::move(options)),
+      router_(router),
+      sink_(sink),
+      metrics_(metrics),
+      clock_(clock),
+      epoch_(epoch),
+      frontier_(confirmed),
+      written_(confirmed) {
+  WALRELAY_INVARIANT(confirmed.valid());
+}
+
+void Relay::begin_session(Source& source, std::chrono::milliseconds wal_sender_timeout, Instant now) {
+  WALRELAY_INVARIANT(source_ == nullptr);
+  source_ = &source;
+  end_ = RelayEnd::none;
+  end_reason_.clear();
+  router_.reset();
+  status_.start(now, wal_sender_timeout);
+  ask_after_ = wal_sender_timeout.count() > 0 ? Duration(wal_sender_timeout) / 2 : Duration(std::chrono::seconds(30));
+  resuming_ = transaction_.has_value();
+  last_frame_ = now;
+}
+
+void Relay::end_session() {
+  source_ = nullptr;
+  blocked_event_.reset();  // its bytes go with the frame; the next session sends them again
+  unresolved_.reset();
+}
+
+StepResult Relay::step(Instant now) {
+  now_ = now;
+  wall_ = clock_.wall();
+  StepResult work;
+  work.deliveries = collect();
+  submit_dead_letters();
+  if (blocked_event_) submit(*blocked_event_);
+  if (source_ != nullptr) {
+    work.frames = receive_frames(now);
+    status_.confirmed(frontier_.confirmed(), now);
+    if (now >= status_.due()) send_status();
+  }
+  check_ends();
+  publish_metrics();
+  return work;
+}
+
+Instant Relay::deadline() const {
+  Instant earliest = source_ != nullptr ? status_.due() : now_ + StatusPolicy::kIntervalMax;
+  if (drain_deadline_) earliest = std::min(earliest, *drain_deadline_);
+  if (halt_deadline_) earliest = std::min(earliest, *halt_deadline_);
+  return earliest;
+}
+
+// ---- deliveries -----------------------------------------------------------------------------------------------------
+
+std::size_t Relay::collect() {
+  const auto deliveries = sink_.collect(options_.deliveries_per_step_max);
+  for (const auto& delivery : deliveries) on_delivery(delivery);
+  if (!deliveries.empty() || sink_.in_flight_events() == 0) last_progress_ = now_;
+  return deliveries.size();
+}
+
+void Relay::on_delivery(const Delivery& delivery) {
+  const auto tag = DeliveryTag::unpack(delivery.tag, frontier_.first());
+  if (tag.epoch != epoch_) return;  // of a relay that was given up; the server sends those events again
+  if (delivery.status == DeliveryStatus::in_doubt) return;  // the sink is finished; nothing of it is confirmed
+  if (delivery.status == DeliveryStatus::failed) return on_failed(tag, *delivery.failed);
+  if (tag.dead_letter) metrics_.dead_letters.add(1);
+  metrics_.events(tag.outbox, tag.dead_letter ? EventResult::dead_letter : EventResult::delivered).add(1);
+  metrics_.commit_to_ack.observe(std::chrono::microseconds(wall_ - frontier_.start_of(tag.ordinal).commit_time));
+  settle(tag.ordinal);
+}
+
+void Relay::settle(AckFrontier::Ordinal ordinal) {
+  if (frontier_.settled(ordinal)) metrics_.transactions.add(1);
+}
+
+void Relay::on_failed(const DeliveryTag& tag, const FailedEvent& failed) {
+  const OnError policy = tag.dead_letter ? OnError::halt : options_.delivery.policy(failed.rejection.failure_class);
+  switch (policy) {
+    case OnError::halt:
+      return halt(failed.rejection, tag);
+    case OnError::dead_letter:
+      return send_dead_letter(failed, tag);
+    case OnError::skip:
+      log_skipped(failed.rejection, tag);
+      return settle(tag.ordinal);
+  }
+}
+
+// ---- frames ---------------------------------------------------------------------------------------------------------
+
+bool Relay::may_receive() const {
+  if (source_ == nullptr || end_ != RelayEnd::none || !halt_reason_.empty()) return false;
+  if (paused() || unresolved_) return false;
+  return !drain_deadline_ || transaction_;
+}
+
+std::size_t Relay::receive_frames(Instant now) {
+  std::size_t frames = 0;
+  if (!may_receive()) last_frame_ = now;  // what is not read cannot be called silence
+  while (frames < options_.frames_per_step_max && may_receive()) {
+    std::string_view frame;
+    const auto received = source_->receive(frame);
+    if (received == ReceiveStatus::ended) {
+      stop(RelayEnd::source_ended, "");
+    } else if (received == ReceiveStatus::nothing_yet) {
+      if (std::exchange(submitted_since_nudge_, false)) sink_.nudge();
+      break;
+    } else {
+      ++frames;
+      last_frame_ = now;
+      on_frame(frame);
+    }
+  }
+  return frames;
+}
+
+void Relay::on_frame(std::string_view bytes) {
+  CopyFrame frame;
+  DecodeError error = parse_copy_frame(bytes, frame);
+  if (!error.failed()) {
+    if (const auto* keepalive = std::get_if<Keepalive>(&frame)) {
+      frontier_.keepalive(keepalive->wal_end);
+      written_ = std::max(written_, keepalive->wal_end);
+      if (keepalive->reply_requested) status_.reply_requested(now_);
+      return;
+    }
+    PgoutputMessage message;
+    error = decoder_.decode(std::get<XLogData>(frame).payload, message);
+    if (!error.failed()) return on_message(message);
+  }
+  stop(RelayEnd::protocol, fmt::format("cannot read a message of the server: {}", error.to_string()));
+}
+
+void Relay::on_message(const PgoutputMessage& message) {
+  const bool in_transaction = transaction_ && !resuming_;
+  if (const auto* insert = std::get_if<InsertMessage>(&message)) {
+    if (!in_transaction) return stop(RelayEnd::protocol, "the server sent an Insert outside a transaction");
+    on_routed(router_.route(*insert, transaction_->start.commit_time));
+  } else if (const auto* begin = std::get_if<BeginMessage>(&message)) {
+    on_begin(*begin);
+  } else if (const auto* commit = std::get_if<CommitMessage>(&message)) {
+    on_commit(*commit);
+  } else if (const auto* relation = std::get_if<RelationMessage>(&message)) {
+    on_relation(*relation);
+  } else if (const auto* logical = std::get_if<LogicalMessage>(&message)) {
+    if (in_transaction) on_routed(router_.route(*logical, transaction_->start.commit_time));
+  } else if (const auto* update = std::get_if<UpdateMessage>(&message)) {
+    on_other_change(update->relation_id);
+  } else if (const auto* deletion = std::get_if<DeleteMessage>(&message)) {
+    on_other_change(deletion->relation_id);
+  } else if (const auto* truncate = std::get_if<TruncateMessage>(&message)) {
+    for (const auto relation_id : truncate->relation_ids) on_other_change(relation_id);
+  }
+}
+
+void Relay::on_begin(const BeginMessage& begin) {
+  const TransactionStart start{begin.commit_lsn, begin.xid, begin.commit_time};
+  if (resuming_) {
+    // The server begins with the transaction that the last session broke off in; its events up to there are in the
+    // sink.
+    resuming_ = false;
+    if (start.commit_lsn != transaction_->start.commit_lsn || start.xid != transaction_->start.xid) {
+      return stop(
+          RelayEnd::other_history,
+          fmt::format("expected transaction {} committing at {}, the server sent {} at {}", transaction_->start.xid,
+                      transaction_->start.commit_lsn.to_string(), start.xid, start.commit_lsn.to_string()));
+    }
+    transaction_->already_done = transaction_->events;
+    transaction_->seen = 0;
+    return;
+  }
+  if (transaction_) return stop(RelayEnd::protocol, "the server began a transaction inside another");
+  transaction_ = OpenTransaction{.start = start, .ordinal = frontier_.open(start)};
+}
+
+void Relay::on_commit(const CommitMessage& commit) {
+  if (!transaction_ || resuming_ || commit.commit_lsn != transaction_->start.commit_lsn) {
+    return stop(RelayEnd::protocol,
+                fmt::format("the server committed at {} what it had not begun", commit.commit_lsn.to_string()));
+  }
+  if (commit.end_lsn <= frontier_.received()) {
+    return stop(RelayEnd::other_history,
+                fmt::format("the server sent a transaction that ends at {} after one that ended at {}",
+                            commit.end_lsn.to_string(), frontier_.received().to_string()));
+  }
+  transaction_.reset();
+  frontier_.close(commit.end_lsn);
+  written_ = std::max(written_, commit.end_lsn);
+}
+
+void Relay::on_relation(const RelationMessage& relation) {
+  if (router_.relation(relation) != RelationUse::unknown) return;
+  unresolved_ = UnresolvedRelation{relation.relation_id, router_.relation_name(relation.relation_id)};
+}
+
+void Relay::resolve(const std::optional<std::string>& ancestor) {
+  WALRELAY_INVARIANT(unresolved_.has_value());
+  if (router_.resolve(unresolved_->relation_id, ancestor) == RelationUse::ignored) {
+    log_warning("table_ignored", "the publication has a table that no [[outbox]] names; its rows are ignored",
+                {{"table", unresolved_->name}});
+  }
+  unresolved_.reset();
+}
+
+void Relay::cannot_resolve() { unresolved_.reset(); }
+
+void Relay::on_other_change(RelationId relation_id) {
+  if (const auto outbox = router_.outbox_of(relation_id)) {
+    metrics_.events(*outbox, EventResult::ignored).add(1);
+  } else {
+    metrics_.unmapped_changes.add(1);
+  }
+}
+
+// ---- events ---------------------------------------------------------------------------------------------------------
+
+void Relay::on_routed(const Routed& routed) {
+  if (routed.status == RouteStatus::ignored) {
+    if (routed.ignored != IgnoreReason::other_prefix) metrics_.unmapped_changes.add(1);
+    return;
+  }
+  if (++transaction_->seen <= transaction_->already_done) return;
+  OutboxEvent event = routed.event;
+  event.commit_lsn = transaction_->start.commit_lsn;
+  event.index = transaction_->events;
+  if (routed.status == RouteStatus::rejected) return on_rejected(event, *routed.rejection);
+  if (event.timestamp_replaced) metrics_.timestamps_replaced.add(1);
+  submit(event);
+}
+
+void Relay::submit(const OutboxEvent& event) {
+  switch (sink_.submit(event, tag_of(event.outbox).pack())) {
+    case SubmitStatus::accepted:
+      blocked_event_.reset();
+      submitted_since_nudge_ = true;
+      return event_done(true);
+    case SubmitStatus::full:
+      blocked_event_ = event;
+      return;
+    case SubmitStatus::rejected: {
+      const OutboxEvent rejected = event;  // `event` may be the blocked one
+      blocked_event_.reset();
+      return on_rejected(rejected, sink_.rejection());
+    }
+  }
+}
+
+void Relay::event_done(bool in_flight) {
+  ++transaction_->events;
+  if (in_flight) frontier_.add();
+}
+
+void Relay::on_rejected(const OutboxEvent& event, const Rejection& rejection) {
+  const auto tag = tag_of(event.outbox);
+  switch (options_.delivery.policy(rejection.failure_class)) {
+    case OnError::halt:
+      return halt(rejection, tag);  // not done: the transaction stays open and is never confirmed
+    case OnError::dead_letter:
+      event_done(true);
+      return send_dead_letter(own_event(event, rejection), tag);
+    case OnError::skip:
+      log_skipped(rejection, tag);
+      return event_done(false);
+  }
+}
+
+void Relay::send_dead_letter(FailedEvent failed, const DeliveryTag& tag) {
+  log_warning("dead_letter", failed.rejection.reason,
+              {{"class", to_string(failed.rejection.failure_class)},
+               {"outbox", router_.outbox_name(tag.outbox)},
+               {"commit_lsn", frontier_.start_of(tag.ordinal).commit_lsn}});
+  DeliveryTag letter_tag = tag;
+  letter_tag.dead_letter = true;
+  dead_letters_.emplace_back(std::move(failed), options_.delivery.dead_letter_topic, origin(tag), tag.outbox,
+                             letter_tag.pack());
+  submit_dead_letters();
+}
+
+void Relay::submit_dead_letters() {
+  while (!dead_letters_.empty()) {
+    DeadLetter& letter = dead_letters_.front();
+    const auto status = sink_.submit(letter.event(), letter.tag());
+    if (status == SubmitStatus::full) return;
+    submitted_since_nudge_ = true;
+    if (status == SubmitStatus::rejected) halt(sink_.rejection(), DeliveryTag::unpack(letter.tag(), frontier_.first()));
+    dead_letters_.pop_front();
+  }
+}
+
+void Relay::log_skipped(const Rejection& rejection, const DeliveryTag& tag) {
+  metrics_.events(tag.outbox, EventResult::skipped).add(1);
+  log_warning("event_skipped", rejection.reason,
+              {{"class", to_string(rejection.failure_class)},
+               {"outbox", router_.outbox_name(tag.outbox)},
+               {"commit_lsn", frontier_.start_of(tag.ordinal).commit_lsn}});
+}
+
+void Relay::halt(const Rejection& rejection, const DeliveryTag& tag) {
+  if (!halt_reason_.empty()) return;  // the first one is named
+  const auto& start = frontier_.start_of(tag.ordinal);
+  halt_reason_ = fmt::format(
+      "{} of outbox {} in transaction {} (commit at {}) cannot be delivered: {} ({}); nothing from this transaction on "
+      "is "
+      "confirmed; remove the cause and start again, or let it pass with [delivery] on_error = {{ {} = \"dead-letter\" "
+      "}} or \"skip\"",
+      tag.dead_letter ? "the dead letter of an event" : "an event", router_.outbox_name(tag.outbox), start.xid,
+      start.commit_lsn.to_string(), rejection.reason, to_string(rejection.failure_class),
+      to_string(rejection.failure_class));
+  halt_deadline_ = now_ + options_.delivery.drain_timeout;
+}
+
+DeliveryTag Relay::tag_of(std::size_t outbox) const {
+  return {.dead_letter = false, .epoch = epoch_, .outbox = outbox, .ordinal = transaction_->ordinal};
+}
+
+EventOrigin Relay::origin(const DeliveryTag& tag) const {
+  const auto& start = frontier_.start_of(tag.ordinal);
+  return {std::string(router_.outbox_name(tag.outbox)), start.commit_lsn, start.xid, start.commit_time};
+}
+
+// ---- status and ends ------------------------------------------------------------------------------------------------
+
+void Relay::send_status() {
+  const Lsn confirmed = frontier_.confirmed();
+  const bool ask = may_receive() && now_ - last_frame_ >= ask_after_;
+  if (!source_->send_status(std::max(written_, confirmed), confirmed, confirmed, wall_, ask)) return;
+  status_.sent(confirmed, now_);
+  metrics_.confirmed_lsn.set(confirmed);
+}
+
+void Relay::send_final_status(Instant now) {
+  now_ = now;
+  wall_ = clock_.wall();
+  if (source_ != nullptr) send_status();
+  publish_metrics();
+}
+
+void Relay::drain(Instant deadline) {
+  if (!drain_deadline_ || deadline < *drain_deadline_) drain_deadline_ = deadline;
+}
+
+bool Relay::drain_finished() const {
+  if (now_ >= *drain_deadline_) return true;
+  // Without a session a half received transaction cannot be finished: what is in flight is waited for.
+  const bool received = !transaction_ || source_ == nullptr;
+  return received && !paused() && sink_.in_flight_events() == 0;
+}
+
+void Relay::check_ends() {
+  if (end_ != RelayEnd::none) return;
+  if (auto fatal = sink_.fatal_reason()) return stop(RelayEnd::sink_fatal, std::move(*fatal));
+  if (!halt_reason_.empty()) {
+    if (sink_.in_flight_events() == 0 || now_ >= *halt_deadline_) stop(RelayEnd::poison, halt_reason_);
+  } else if (drain_deadline_ && drain_finished()) {
+    stop(RelayEnd::drained, "");
+  }
+}
+
+void Relay::stop(RelayEnd why, std::string reason) {
+  end_ = why;
+  end_reason_ = std::move(reason);
+}
+
+Duration Relay::stalled_for(Instant now) const {
+  return sink_.in_flight_events() == 0 ? Duration::zero() : now - last_progress_;
+}
+
+Duration Relay::silent_for(Instant now) const {
+  return source_ == nullptr || !may_receive() ? Duration::zero() : now - last_frame_;
+}
+
+void Relay::publish_metrics() {
+  metrics_.in_flight_events.set(sink_.in_flight_events());
+  metrics_.in_flight_bytes.set(sink_.in_flight_bytes());
+  metrics_.frontier_lsn.set(frontier_.confirmed());
+  metrics_.oldest_unconfirmed_commit.set(frontier_.idle() ? RelayMetrics::kNoCommitWaiting
+                                                          : frontier_.start_of(frontier_.first()).commit_time);
+  if (paused()) {
+    metrics_.backpressure.start(now_);
+  } else {
+    metrics_.backpressure.stop(now_);
+  }
+}
+
+}  // namespace walrelay

@@ -1,0 +1,74 @@
+#pragma once
+// The replication connection: START_REPLICATION … LOGICAL on a slot with the pgoutput plugin.
+// PostgreSQL manual, "Streaming Replication Protocol". Thread: the loop thread; nothing blocks.
+//
+// Phases in order: connecting → identified (the owner compares the server's identity and calls start()) → starting →
+// streaming → ended. receive() is useful while streaming; before that, advance() drives the connection.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "connector/async_connection.h"
+#include "connector/source.h"
+
+namespace walrelay {
+
+// Which server and history this is: what a slot's position is meaningful in.
+struct ServerIdentity {
+  std::string system_identifier;
+  std::uint32_t timeline = 0;
+  Lsn flushed;  // end of the server's log
+  std::string database;
+
+  [[nodiscard]] bool same_history(const ServerIdentity& other) const {
+    return system_identifier == other.system_identifier && timeline == other.timeline && database == other.database;
+  }
+};
+
+class ReplicationSource final : public Source {
+ public:
+  enum class Phase : std::uint8_t { connecting, identifying, identified, starting, streaming, finishing, ended };
+
+  ReplicationSource(const Conninfo& conninfo, Instant now);
+
+  // Goes on with connecting, identifying, starting or finishing.
+  Phase advance(Instant now);
+  [[nodiscard]] Phase phase() const { return phase_; }
+  [[nodiscard]] const ServerIdentity& identity() const { return identity_; }
+  [[nodiscard]] int server_version() const { return PQserverVersion(connection_.raw()); }  // e.g. 150018
+  [[nodiscard]] bool tls() const { return PQsslInUse(connection_.raw()) != 0; }
+
+  // Only when identified. `from`: the server starts at the later of this and the slot's confirmed position.
+  // `messages`: also pg_logical_emit_message (14+).
+  void start(const std::string& slot, const std::string& publication, bool messages, Lsn from);
+
+  // Ends the stream in order, so that the server takes in the last status update: advance() until ended.
+  void finish();
+
+  [[nodiscard]] ReceiveStatus receive(std::string_view& frame) override;
+  [[nodiscard]] SourceEnd end() const override { return end_; }
+  [[nodiscard]] const SourceError& error() const override { return error_; }
+  bool send_status(Lsn written, Lsn flushed, Lsn applied, PgTime now, bool reply_requested) override;
+  [[nodiscard]] int descriptor() const override { return connection_.descriptor(); }
+  [[nodiscard]] bool wants_write() const override { return connection_.wants_write(); }
+
+ private:
+  static void on_notice(void* self, const PGresult* notice);
+  void identify();
+  void take_identity();
+  void started(AsyncConnection::State state);
+  ReceiveStatus stream_ended();
+  void end_with(SourceEnd why, SourceError error);
+  void connection_failed();
+
+  AsyncConnection connection_;
+  Phase phase_ = Phase::connecting;
+  ServerIdentity identity_;
+  PgMemory frame_;
+  std::string refused_publication_;  // a warning that means rows are being left out
+  SourceEnd end_ = SourceEnd::none;
+  SourceError error_;
+};
+
+}  // namespace walrelay
