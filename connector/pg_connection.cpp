@@ -44,6 +44,13 @@ void connect_until(PGconn* connection, const Conninfo& conninfo) {
   }
 }
 
+// libpq would write it to stderr. The address of `notices` is PgConnection's own, so it does not move.
+void keep_notice(void* notices, const char* text) {
+  constexpr std::size_t kBytesMax = 16'384;
+  auto& kept = *static_cast<std::string*>(notices);
+  if (kept.size() < kBytesMax) kept += text;
+}
+
 bool is_sqlstate(std::string_view text) {
   return text.size() == 5 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
            return std::isdigit(c) != 0 || (c >= 'A' && c <= 'Z');
@@ -150,8 +157,7 @@ std::optional<Lsn> PgRow::lsn(const char* column) const { return Lsn::parse(view
 
 PgConnection::PgConnection(const Conninfo& conninfo) : target_(conninfo.target()), connection_(conninfo.start()) {
   connect_until(connection_.get(), conninfo);
-  PQsetNoticeProcessor(
-      connection_.get(), [](void*, const char*) {}, nullptr);  // stderr belongs to the commands; errors come as results
+  PQsetNoticeProcessor(connection_.get(), keep_notice, &notices_);
   PQsetnonblocking(connection_.get(), 1);
 }
 

@@ -55,6 +55,8 @@ class PgConnection {
  public:
   // Connects, or throws within conninfo.connect_timeout().
   explicit PgConnection(const Conninfo& conninfo);
+  PgConnection(const PgConnection&) = delete;
+  PgConnection& operator=(const PgConnection&) = delete;
 
   // One statement. After a time-out the connection is of no more use.
   PgRows exec(const std::string& sql, const PgParameters& parameters = {},
@@ -67,6 +69,10 @@ class PgConnection {
   [[nodiscard]] bool wait(std::chrono::milliseconds at_most);  // true: the result is complete
   PgRows take();
 
+  // Warnings and notices that the server has sent since clear_notices().
+  void clear_notices() { notices_.clear(); }
+  [[nodiscard]] bool noticed(std::string_view part) const { return notices_.find(part) != std::string::npos; }
+
   [[nodiscard]] int server_version() const { return PQserverVersion(connection_.get()); }  // 150018
   [[nodiscard]] int backend_pid() const { return PQbackendPID(connection_.get()); }
   [[nodiscard]] bool tls() const { return PQsslInUse(connection_.get()) != 0; }
@@ -77,6 +83,7 @@ class PgConnection {
   void finish(std::chrono::milliseconds timeout);
   [[noreturn]] void fail_lost();
   PgTarget target_;
+  std::string notices_;
   PgConnectionHandle connection_;
 };
 

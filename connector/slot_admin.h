@@ -1,0 +1,45 @@
+#pragma once
+// Makes and removes slots and publications. PostgreSQL manual, "Replication Management Functions".
+// Errors: PgError, with the remedy where one is known.
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "connector/catalog.h"
+#include "connector/pg_connection.h"
+
+namespace walrelay {
+
+// Gets lines for people about something that takes long.
+using Report = std::function<void(const std::string& line)>;
+
+struct SlotPatience {
+  std::chrono::milliseconds first_report{3'000};
+  std::chrono::milliseconds next_reports{10'000};
+  std::chrono::milliseconds limit{60'000};
+};
+
+// Makes a logical slot of pgoutput. That waits for every transaction that is writing; `report` is told which. After the
+// limit it gives up: throws, and no half-made slot is left behind. `creator` is busy meanwhile; `observer` is asked.
+void create_slot(PgConnection& creator, PgConnection& observer, const std::string& slot, const Report& report,
+                 const SlotPatience& patience = {});
+
+// False if there was none. A slot in use is refused, naming the session.
+bool drop_slot(PgConnection& connection, const std::string& slot);
+bool drop_publication(PgConnection& connection, const std::string& publication);
+
+// "pid 4711, walrelay/shop from 10.0.0.5, role relay": the session that uses a slot.
+[[nodiscard]] std::string describe_user(const SlotFacts& slot);
+
+enum class PublicationAge : std::uint8_t {
+  fits,       // what the slot sends next can be decoded with the publication
+  too_young,  // there are changes to send that were made before the publication was
+  unknown,    // slot in use, or there was too much to look through
+};
+
+// Looks at the first change that a free slot would send, confirming nothing.
+[[nodiscard]] PublicationAge compare_ages(PgConnection& connection, const SlotFacts& slot,
+                                          const std::string& publication);
+
+}  // namespace walrelay
