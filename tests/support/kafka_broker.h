@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/support/process.h"
+#include "tests/support/server_settings.h"
 #include "tests/support/temp_dir.h"
 
 namespace walrelay::test {
@@ -22,7 +23,7 @@ class KafkaBroker {
   using Settings =
       std::vector<std::pair<std::string, std::string>>;  // of server.properties; the last one of a name counts
 
-  explicit KafkaBroker(Settings settings = {});  // started
+  explicit KafkaBroker(ServerSettings settings = {});  // started
 
   // The port and the data stay the same over all of these.
   void start();
@@ -36,16 +37,19 @@ class KafkaBroker {
   void resume() { broker_->signal(SIGCONT); }
 
   [[nodiscard]] std::string address() const;  // for bootstrap.servers
+  [[nodiscard]] bool running() { return broker_->running(); }
   [[nodiscard]] std::string log() const;
 
  private:
   bool try_start();
-  void write_properties() const;
+  void write_files() const;
+  void forget_broker();
 
-  Settings settings_;
+  ServerSettings settings_;
   TempDir directory_;
   std::uint16_t port_ = 0;
   std::uint16_t controller_port_ = 0;
+  std::string past_log_;
   std::unique_ptr<Process> broker_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "tests/support/pg_session.h"
 #include "tests/support/process.h"
+#include "tests/support/server_settings.h"
 #include "tests/support/temp_dir.h"
 
 namespace walrelay::test {
@@ -25,7 +26,7 @@ class PostgresServer {
   using Settings =
       std::vector<std::pair<std::string, std::string>>;  // of postgresql.conf; the last one of a name counts
 
-  explicit PostgresServer(Settings settings = {});  // initialised and started
+  explicit PostgresServer(ServerSettings settings = {});  // initialised and started
   ~PostgresServer();
 
   void start();
@@ -46,8 +47,8 @@ class PostgresServer {
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] std::string socket_directory() const { return directory_.path().string(); }
   [[nodiscard]] std::string data_directory() const { return directory_.file("data"); }
-  [[nodiscard]] std::string log() const { return read_file(directory_.file("server.log")); }
-  [[nodiscard]] int version() const;  // major: 15
+  [[nodiscard]] std::string log() const;  // over all starts
+  [[nodiscard]] int version();            // major: 15
 
   // In the database "postgres", on a connection that is kept.
   void exec(const std::string& sql) { session().exec(sql); }
@@ -55,16 +56,18 @@ class PostgresServer {
   [[nodiscard]] std::string value(const std::string& sql) { return session().value(sql); }
   [[nodiscard]] PgSession& session();
 
-  // Where the binaries are, with the slash at the end; for psql, pg_ctl, pg_basebackup, pg_recvlogical.
+  // The directory of psql, pg_basebackup, pg_recvlogical and the like.
   [[nodiscard]] static const std::string& binaries();
 
  private:
   void initialise();
-  bool try_start();
+  [[nodiscard]] bool try_start();
+  void forget_server();
 
-  Settings settings_;
+  ServerSettings settings_;
   TempDir directory_;
   std::uint16_t port_ = 0;
+  std::string past_log_;
   std::unique_ptr<Process> server_;
   std::optional<PgSession> session_;
 };

@@ -15,8 +15,8 @@
 namespace walrelay::test {
 
 struct ProcessOptions {
-  std::vector<std::pair<std::string, std::string>> environment;  // added to this process's own
-  std::string user;                                              // run as this user if we are root; "" = as ourselves
+  std::vector<std::pair<std::string, std::string>> environment{};  // added to this process's own
+  std::string user{};                                              // run as this user if we are root; "" = as ourselves
   int death_signal = SIGKILL;  // what it gets when the thread that started it ends, however that happens
 };
 
@@ -48,6 +48,7 @@ class Process {
 
   // Resident memory in bytes; 0 once it has ended.
   [[nodiscard]] std::size_t resident_bytes() const;
+  [[nodiscard]] std::size_t peak_resident_bytes() const;  // the most it ever had
 
  private:
   TempDir files_;
