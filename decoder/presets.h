@@ -42,7 +42,8 @@ struct Preset {
 // template that does not compile.
 void fill_from_preset(OutboxRules& rules);
 
-// The preset whose required columns a table has, by name; of several the one that asks for most. nullptr: none fits.
+// The preset whose required columns a table has, by name; of several the one that asks for most, of equals the more
+// special one (the later). nullptr: none fits.
 [[nodiscard]] const Preset* propose_preset(std::span<const ColumnInfo> columns);
 
 }  // namespace walrelay
