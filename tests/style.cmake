@@ -1,0 +1,15 @@
+# The rules for the source tree, each a test of its own.
+
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+function(walrelay_style_test check claim)
+  add_test(NAME "style: ${claim}" COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/style/check.py ${check})
+  set_tests_properties("style: ${claim}" PROPERTIES LABELS style TIMEOUT 60)
+endfunction()
+
+walrelay_style_test(format "every file is formatted")
+walrelay_style_test(sizes "no file is longer than 500 lines")
+walrelay_style_test(includes "includes point one way")
+walrelay_style_test(listed "every source file is built")
+walrelay_style_test(headers "every header is guarded")
+walrelay_style_test(marks "nothing is marked unfinished")

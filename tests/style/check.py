@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""check.py NAME: one check of the source tree, registered with ctest as "style: ..." by tests/style.cmake.
+
+Prints every place that is wrong, and exits 1 if there is one. CONTRIBUTING.md says why the rules are there.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCE_FOLDERS = ("decoder", "sinks", "connector", "deploy", "tests")
+LINES_MAX = 500
+
+# What a folder's files may not include: (pattern of the included name, why).
+FORBIDDEN_INCLUDES = {
+    "decoder": [
+        (r"(sinks|connector|tests)/", "the decoder stands below everything else"),
+        (r"libpq|librdkafka|httplib|prometheus", "the decoder knows bytes only"),
+        (r"(thread|mutex|condition_variable|atomic|ctime|time\.h|sys/time\.h|iostream)$", "the decoder has no clock, log or thread"),
+    ],
+    "sinks": [
+        (r"(connector|tests)/", "sinks stand below the connector"),
+        (r"libpq", "sinks do not know PostgreSQL"),
+    ],
+    "connector": [
+        (r"tests/", "the product does not know its tests"),
+        (r"librdkafka", "only sinks know librdkafka"),
+    ],
+}
+SIMDJSON_USER = "decoder/json_pointer.cpp"
+
+
+def tracked_files():
+    """Paths relative to ROOT of what is in the repository; of everything outside build/ where there is none."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=False)
+    if listed.returncode == 0 and listed.stdout:
+        return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    found = []
+    for folder, subfolders, names in os.walk(ROOT):
+        subfolders[:] = [name for name in subfolders if name not in (".git", "build", ".cache")]
+        found += [str((pathlib.Path(folder) / name).relative_to(ROOT)) for name in names]
+    return found
+
+
+def sources(*endings):
+    return [name for name in tracked_files() if name.split("/")[0] in SOURCE_FOLDERS and name.endswith(endings)]
+
+
+def lines_of(name):
+    """The lines of a text file; none of a binary one."""
+    try:
+        return (ROOT / name).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        return []
+
+
+def check_format():
+    files = sources(".cpp", ".h")
+    result = subprocess.run(["clang-format-19", "--dry-run", "--Werror", *files], cwd=ROOT, capture_output=True, text=True, check=False)
+    return [line for line in result.stderr.splitlines() if "error:" in line]
+
+
+def check_sizes():
+    return [f"{name}: {len(lines_of(name))} lines, at most {LINES_MAX}" for name in sources(".cpp", ".h", ".py", ".java")
+            if len(lines_of(name)) > LINES_MAX]
+
+
+def included_names(name):
+    for number, line in enumerate(lines_of(name), 1):
+        found = re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)
+        if found:
+            yield number, found.group(1)
+
+
+def check_includes():
+    wrong = []
+    for name in sources(".cpp", ".h"):
+        for number, included in included_names(name):
+            for pattern, why in FORBIDDEN_INCLUDES.get(name.split("/")[0], []):
+                if re.match(pattern, included):
+                    wrong.append(f"{name}:{number}: includes {included}: {why}")
+            if included.startswith("simdjson") and name != SIMDJSON_USER:
+                wrong.append(f"{name}:{number}: only {SIMDJSON_USER} uses simdjson")
+    return wrong
+
+
+def check_listed():
+    """Every .cpp is named in a CMake file of its top folder: a test that is not built tests nothing."""
+    wrong = []
+    for name in sources(".cpp"):
+        folder, rest = name.split("/", 1)
+        cmake_files = [f for f in tracked_files() if f.startswith(folder + "/") and (f.endswith(".cmake") or f.endswith("CMakeLists.txt"))]
+        words = {word.strip('"()') for f in cmake_files for line in lines_of(f) for word in line.split("#")[0].split()}
+        if not any(word == rest or word.endswith("/" + rest) for word in words):
+            wrong.append(f"{name}: in no CMake file of {folder}/")
+    return wrong
+
+
+def check_headers():
+    return [f"{name}: does not begin with #pragma once" for name in sources(".h") if lines_of(name)[:1] != ["#pragma once"]]
+
+
+def check_marks():
+    mark = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
+    return [f"{name}:{number}: {line.strip()}" for name in tracked_files() for number, line in enumerate(lines_of(name), 1)
+            if mark.search(line)]
+
+
+CHECKS = {
+    "format": check_format,
+    "sizes": check_sizes,
+    "includes": check_includes,
+    "listed": check_listed,
+    "headers": check_headers,
+    "marks": check_marks,
+}
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:
+        sys.exit(f"usage: check.py {'|'.join(CHECKS)}")
+    wrong = CHECKS[sys.argv[1]]()
+    print("\n".join(wrong))
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
