@@ -22,6 +22,7 @@ Keepalive read_keepalive(WireReader& in) {
 
 void read_frame(WireReader& in, CopyFrame& out) {
   const auto tag = in.u8();
+  // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): any byte may come, the unknown ones leave the switch
   switch (static_cast<FrameTag>(tag)) {
     case FrameTag::xlog_data:
       out = read_xlog_data(in);

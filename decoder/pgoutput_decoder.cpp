@@ -86,6 +86,7 @@ DecodeError PgoutputDecoder::decode(std::string_view bytes, PgoutputMessage& out
 
 void PgoutputDecoder::read_message(WireReader& in, PgoutputMessage& out) {
   const auto tag = in.u8();
+  // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): any byte may come, the unknown ones leave the switch
   switch (static_cast<Tag>(tag)) {
     case Tag::begin:
       out = read_begin(in);

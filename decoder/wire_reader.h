@@ -41,13 +41,13 @@ class WireReader {
     return 0;
   }
 
-  // A byte that must be one of `allowed`; '\0' after an error.
+  // A byte that must be one of `allowed`; after an error the first of them, so that the result is always one of them.
   char one_of(std::string_view allowed) {
     const auto at = offset_;
     const auto value = u8();
     if (allowed.find(static_cast<char>(value)) != std::string_view::npos) return static_cast<char>(value);
     fail(DecodeErrorKind::bad_value, at, value);
-    return '\0';
+    return allowed.front();
   }
 
   // A zero-terminated string, without its zero.

@@ -9,7 +9,9 @@ walrelay_test(decoder_tests unit
     support/count_allocations.cpp
     unit/decoder_bad_bytes.cpp
     unit/decoder_copy_frame.cpp
+    unit/decoder_golden.cpp
     unit/decoder_messages.cpp
     unit/decoder_wire_reader.cpp
   LIBRARIES decoder_test_support
 )
+target_compile_definitions(decoder_tests PRIVATE WALRELAY_GOLDEN_FOLDER="${CMAKE_CURRENT_SOURCE_DIR}/golden")

@@ -37,7 +37,7 @@ TEST_CASE("only the first error is remembered, and nothing is read after it") {
   CHECK(in.c_string().empty());
   CHECK(in.counted_bytes().empty());
   CHECK(in.rest().empty());
-  CHECK(in.one_of("N") == '\0');
+  CHECK(in.one_of("NO") == 'N');
   CHECK(in.count16(1) == 0);
   in.fail(DecodeErrorKind::bad_value, 9, 9);
   in.expect_end();
@@ -77,7 +77,7 @@ TEST_CASE("undefined bits and markers are errors at their own byte") {
   CHECK(flags.error() == DecodeError{DecodeErrorKind::bad_value, 0, 2});
 
   WireReader marker("?");
-  CHECK(marker.one_of("KO") == '\0');
+  CHECK(marker.one_of("KO") == 'K');
   CHECK(marker.error() == DecodeError{DecodeErrorKind::bad_value, 0, '?'});
 }
 
