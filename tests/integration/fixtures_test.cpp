@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 
 #include "tests/support/catch.h"
 #include "tests/support/kafka_broker.h"
@@ -52,6 +54,7 @@ TEST_CASE("a process does not outlive the one that started it, however that ends
   const TempDir directory;
   const pid_t starter = fork();
   if (starter == 0) {
+    setenv("TMPDIR", directory.path().c_str(), 1);  // what is left of it goes with ours
     const Process sleeper("sleep", {"60"});
     write_file(directory.file("new"), std::to_string(sleeper.pid()));
     std::filesystem::rename(directory.file("new"), directory.file("pid"));

@@ -54,7 +54,7 @@ RelayProcess::RelayProcess(const std::string& configuration, std::vector<std::st
     : process_(kProgram, run_arguments(directory_, configuration, std::move(arguments)), std::move(options)) {}
 
 std::optional<std::uint16_t> RelayProcess::http_port() {
-  static const std::regex listening("http://127\\.0\\.0\\.1:([0-9]+)");
+  static const std::regex listening("serving metrics and health.*\\bport\\W+([0-9]+)");
   const std::string text = http_port_ ? "" : log();
   std::smatch found;
   if (std::regex_search(text, found, listening)) http_port_ = static_cast<std::uint16_t>(std::stoi(found[1]));
