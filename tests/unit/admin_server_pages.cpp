@@ -1,0 +1,106 @@
+#include <simdjson.h>
+
+#include <string>
+
+#include "connector/admin_pages.h"
+#include "tests/support/catch.h"
+#include "tests/support/set_clock.h"
+
+namespace walrelay::test {
+namespace {
+
+struct Fixture {
+  SetClock clock;
+  RelayMetrics metrics{1};
+  StatusBoard board{clock.wall()};
+  AdminPages pages{{"1.2.3", "orders", {"public.outbox"}, "kafka broker:9092"}, metrics, board, clock};
+
+  std::string status_member(std::string_view pointer) const {
+    simdjson::dom::parser parser;
+    const simdjson::dom::element value = parser.parse(pages.status().body).at_pointer(pointer);
+    return value.is_string() ? std::string(value.get_string().value()) : simdjson::minify(value);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Fixture, "a relay that has not connected yet is not ready, and says so") {
+  CHECK(pages.readyz().status == 503);
+  CHECK(pages.readyz().body == "starting: not connected to PostgreSQL yet\n");
+  board.unblock(ReadySubject::server);
+  CHECK(pages.readyz().status == 200);
+}
+
+TEST_CASE_METHOD(Fixture, "readyz gives every reason on a line of its own until it is gone") {
+  board.block(ReadySubject::server, "PostgreSQL db:5432 is away: connection refused");
+  board.block(ReadySubject::sink, "no broker can be reached");
+  board.block(ReadySubject::sink, "broker:9092 is down");
+  CHECK(pages.readyz().body == "PostgreSQL db:5432 is away: connection refused\nbroker:9092 is down\n");
+  board.unblock(ReadySubject::server);
+  CHECK(pages.readyz().body == "broker:9092 is down\n");
+  board.unblock(ReadySubject::sink);
+  CHECK(pages.readyz().status == 200);
+}
+
+TEST_CASE_METHOD(Fixture, "a healthy standby is ready, and its status says what it is") {
+  board.unblock(ReadySubject::server);
+  board.set_state(RelayState::standby, clock.wall());
+  CHECK(pages.readyz().status == 200);
+  CHECK(status_member("/role") == "standby");
+  CHECK(status_member("/state") == "standby");
+}
+
+TEST_CASE_METHOD(Fixture, "healthz fails only once the loop is silent for longer than its bound") {
+  CHECK(pages.healthz().status == 200);
+  board.block(ReadySubject::sink, "broker down");
+  metrics.heartbeat.beat(clock.now());
+  clock.advance(AdminPages::kLoopSilenceMax);
+  CHECK(pages.healthz().status == 200);
+  clock.advance(std::chrono::seconds(1));
+  CHECK(pages.healthz().status == 503);
+  CHECK_THAT(pages.healthz().body, ContainsSubstring("31 s"));
+  CHECK_THAT(pages.readyz().body, ContainsSubstring("31 s"));
+  metrics.heartbeat.beat(clock.now());
+  CHECK(pages.healthz().status == 200);
+}
+
+TEST_CASE_METHOD(Fixture, "status gives null for what is not known") {
+  for (const auto* pointer : {"/positions/confirmed", "/positions/frontier", "/positions/server", "/lag/bytes",
+                              "/lag/seconds", "/slot_retained_bytes", "/server", "/last_error"}) {
+    CAPTURE(pointer);
+    CHECK(status_member(pointer) == "null");
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "status shows positions, lag, counts, server and last error") {
+  metrics.active.set(1);
+  metrics.confirmed_lsn.set(Lsn{0x1'00000010});
+  metrics.server_wal_lsn.set(Lsn{0x1'00000110});
+  metrics.in_flight_events.set(5);
+  metrics.oldest_unconfirmed_commit.set(clock.wall() - 1'500'000);
+  metrics.events(0, EventResult::skipped).add(4);
+  metrics.backpressure.start(clock.now());
+  board.set_server({"db:5432", "15.18", true});
+  board.set_last_error("it \"broke\"", 0);
+  CHECK(status_member("/version") == "1.2.3");
+  CHECK(status_member("/slot") == "orders");
+  CHECK(status_member("/role") == "active");
+  CHECK(status_member("/positions/confirmed") == "1/10");
+  CHECK(status_member("/lag/bytes") == "256");
+  CHECK(status_member("/lag/seconds") == "1.5");
+  CHECK(status_member("/in_flight/events") == "5");
+  CHECK(status_member("/reading_paused") == "true");
+  CHECK(status_member("/server") == R"({"host":"db:5432","version":"15.18","tls":true})");
+  CHECK(status_member("/sink") == "kafka broker:9092");
+  CHECK(status_member("/outboxes/0/name") == "public.outbox");
+  CHECK(status_member("/outboxes/0/skipped") == "4");
+  CHECK(status_member("/last_error") == R"({"time":"2000-01-01T00:00:00.000Z","text":"it \"broke\""})");
+}
+
+TEST_CASE_METHOD(Fixture, "a state's time is that of the change to it") {
+  board.set_state(RelayState::streaming, 1'000'000);
+  board.set_state(RelayState::streaming, 9'000'000);
+  CHECK(status_member("/since") == "2000-01-01T00:00:01.000Z");
+}
+
+}  // namespace walrelay::test
