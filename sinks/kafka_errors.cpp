@@ -1,0 +1,93 @@
+#include "sinks/kafka_errors.h"
+
+#include <algorithm>
+
+namespace walrelay {
+namespace {
+
+// Errors of librdkafka itself that are a final answer to one record, raised before it is sent.
+bool is_local_refusal(rd_kafka_resp_err_t error) {
+  return error == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+}
+
+bool is_topic_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+}
+
+}  // namespace
+
+FailureClass kafka_failure_class(rd_kafka_resp_err_t error) {
+  switch (error) {
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+      return FailureClass::too_large;
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+      return FailureClass::topic;
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+      return FailureClass::authorization;
+    case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
+      return FailureClass::timestamp;
+    default:
+      return FailureClass::rejected;
+  }
+}
+
+DeliveryStatus kafka_delivery_status(rd_kafka_resp_err_t error, rd_kafka_msg_status_t status) {
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return status == RD_KAFKA_MSG_STATUS_PERSISTED ? DeliveryStatus::persisted : DeliveryStatus::in_doubt;
+  }
+  const bool is_answer = error > RD_KAFKA_RESP_ERR_NO_ERROR || is_local_refusal(error);
+  return is_answer && status == RD_KAFKA_MSG_STATUS_NOT_PERSISTED ? DeliveryStatus::failed : DeliveryStatus::in_doubt;
+}
+
+std::string_view kafka_remedy(rd_kafka_resp_err_t error) {
+  switch (error) {
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+      return "raise the topic's max.message.bytes; the broker refuses a whole batch for its size, so keep "
+             "\"batch.size\" below that "
+             "limit too";
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+      return "the topic does not take such records (a compacted topic needs a key); the broker refuses a whole batch "
+             "for one of them";
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+      return "create the topic, or let the brokers create it (auto.create.topics.enable)";
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+      return "grant the client WRITE and DESCRIBE on the topic";
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+      return "grant the client IDEMPOTENT_WRITE on the cluster";
+    case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
+      return "correct the row's time, or the topic's limits (message.timestamp.before.max.ms, "
+             "message.timestamp.after.max.ms)";
+    default:
+      return {};
+  }
+}
+
+bool is_connection_error(rd_kafka_resp_err_t error) {
+  switch (error) {
+    case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
+    case RD_KAFKA_RESP_ERR__TRANSPORT:
+    case RD_KAFKA_RESP_ERR__RESOLVE:
+    case RD_KAFKA_RESP_ERR__AUTHENTICATION:
+    case RD_KAFKA_RESP_ERR__SSL:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT:
+    case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_valid_topic_name(std::string_view name) {
+  constexpr std::size_t kLongest = 249;
+  return !name.empty() && name.size() <= kLongest && name != "." && name != ".." &&
+         std::ranges::all_of(name, is_topic_character);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,30 @@
+#pragma once
+// What librdkafka's error codes mean for an event. Pure functions.
+
+#include <librdkafka/rdkafka.h>
+
+#include <string>
+#include <string_view>
+
+#include "sinks/sink.h"
+
+namespace walrelay {
+
+// The class of a refusal, for a broker's answer or for what librdkafka finds out itself before it sends.
+[[nodiscard]] FailureClass kafka_failure_class(rd_kafka_resp_err_t error);
+
+// Delivered is: no error and persisted. An error says "certainly not stored" only if it is an answer of the broker or
+// of librdkafka to this very record and its status agrees; anything else (purged, possibly persisted, destroyed) leaves
+// the event in doubt.
+[[nodiscard]] DeliveryStatus kafka_delivery_status(rd_kafka_resp_err_t error, rd_kafka_msg_status_t status);
+
+// What to do about a refusal of this class, to follow the reason; "" if there is nothing general to say.
+[[nodiscard]] std::string_view kafka_remedy(rd_kafka_resp_err_t error);
+
+// Whether an error of the client means that a broker cannot be reached or does not let us in.
+[[nodiscard]] bool is_connection_error(rd_kafka_resp_err_t error);
+
+// Kafka's rule for topic names: 1 to 249 of [a-zA-Z0-9._-], neither "." nor "..".
+[[nodiscard]] bool is_valid_topic_name(std::string_view name);
+
+}  // namespace walrelay

@@ -1,0 +1,46 @@
+#pragma once
+// [sink.kafka]: librdkafka's properties, passed through with defaults that carry the guarantee of delivery.
+// Property names: librdkafka, CONFIGURATION.md. Everything here is a pure function of its arguments.
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sinks/kafka_handles.h"
+
+namespace walrelay {
+
+using KafkaProperties =
+    std::vector<std::pair<std::string, std::string>>;  // in the order given; the last of a name counts
+
+// A producer's configuration: the defaults of the guarantee, then `properties`.
+// Throws SinkConfigError for a property that is unknown (with the nearest known one), has a bad value, or carries the
+// guarantee (with the reason), and if bootstrap.servers is missing. The value of a secret is in no message.
+[[nodiscard]] KafkaConfHandle make_kafka_conf(const KafkaProperties& properties);
+
+// The same checks without the result.
+void validate_kafka_properties(const KafkaProperties& properties);
+
+// What works but will bite, one line each.
+[[nodiscard]] std::vector<std::string> kafka_warnings(const KafkaProperties& properties);
+
+// Why a login by SASL/SCRAM fails with the librdkafka that is linked, "" if it does not.
+[[nodiscard]] std::string scram_remark(const KafkaProperties& properties);
+
+// Whether a property's value must never be shown.
+[[nodiscard]] bool is_secret_kafka_property(std::string_view name);
+
+// The value as `walrelay config` shows it.
+[[nodiscard]] std::string shown_kafka_value(std::string_view name, std::string_view value);
+
+// The last value given for `name`, "" if none is.
+[[nodiscard]] std::string_view kafka_property(const KafkaProperties& properties, std::string_view name);
+
+// The brokers to start from, for messages.
+[[nodiscard]] std::string_view kafka_bootstrap_servers(const KafkaProperties& properties);
+
+// What `conf` holds, "" if nothing.
+[[nodiscard]] std::string kafka_conf_value(const rd_kafka_conf_t* conf, const char* name);
+
+}  // namespace walrelay

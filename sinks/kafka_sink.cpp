@@ -1,0 +1,312 @@
+#include "sinks/kafka_sink.h"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "sinks/kafka_errors.h"
+#include "sinks/kafka_failed_event.h"
+#include "sinks/kafka_record_size.h"
+#include "sinks/kafka_statistics.h"
+#include "sinks/sink_error.h"
+
+namespace walrelay {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kSecondsUntilUnreachable = 3;  // an idle connection that was closed is back by then
+constexpr std::uint64_t kOne = 1;            // what is written to the eventfd
+
+FileDescriptor make_wakeup() {
+  FileDescriptor wakeup(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wakeup.valid()) throw SinkOpenError(fmt::format("cannot make an eventfd for Kafka: {}", std::strerror(errno)));
+  return wakeup;
+}
+
+KafkaClientHandle make_client(KafkaConfHandle conf) {
+  std::array<char, 512> reason{};
+  KafkaClientHandle client(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), reason.data(), reason.size()));
+  if (!client) throw SinkConfigError(fmt::format("sink.kafka: {}", reason.data()));
+  static_cast<void>(conf.release());  // the client's now
+  return client;
+}
+
+std::size_t size_of(const NullableBytes& bytes) { return bytes ? bytes->size() : 0; }
+
+// librdkafka tells NULL from empty by the pointer, and an empty view may have none.
+void* pointer_of(const NullableBytes& bytes) {
+  if (!bytes) return nullptr;
+  return const_cast<char*>(bytes->empty() ? "" : bytes->data());  // librdkafka only reads it (RD_KAFKA_MSG_F_COPY)
+}
+
+KafkaHeadersHandle make_headers(std::span<const EventHeader> headers) {
+  KafkaHeadersHandle made(rd_kafka_headers_new(headers.size()));
+  for (const auto& [name, value] : headers) {
+    rd_kafka_header_add(made.get(), name.data(), static_cast<ssize_t>(name.size()), pointer_of(value),
+                        static_cast<ssize_t>(size_of(value)));
+  }
+  return made;
+}
+
+void* opaque_of(Tag tag) {
+  static_assert(sizeof(Tag) == sizeof(void*));
+  return reinterpret_cast<void*>(tag);  // NOLINT(performance-no-int-to-ptr): never dereferenced
+}
+
+SinkLogLevel level_of(int syslog_level) {
+  if (syslog_level <= 3) return SinkLogLevel::error;
+  if (syslog_level == 4) return SinkLogLevel::warning;
+  return syslog_level <= 6 ? SinkLogLevel::info : SinkLogLevel::debug;
+}
+
+}  // namespace
+
+KafkaSink::KafkaSink(KafkaSinkOptions options) : options_(std::move(options)), wakeup_(make_wakeup()) {
+  KafkaConfHandle conf = make_kafka_conf(options_.properties);
+  rd_kafka_conf_set_events(conf.get(),
+                           RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_LOG);
+  auto_create_topics_ = kafka_property(options_.properties, "allow.auto.create.topics") != "false";
+  compressed_ = kafka_conf_value(conf.get(), "compression.codec") != "none";
+  client_ = make_client(std::move(conf));
+  queue_.reset(rd_kafka_queue_get_main(client_.get()));
+  rd_kafka_set_log_queue(client_.get(), nullptr);  // nullptr: the main queue
+  rd_kafka_queue_io_event_enable(queue_.get(), wakeup_.get(), &kOne, sizeof kOne);
+  topics_.emplace(client_.get(), queue_.get());
+  topics_->probe();
+}
+
+bool KafkaSink::has_room(std::size_t bytes) const {
+  if (in_flight_events_ == 0) return true;  // one larger event is admitted alone
+  return in_flight_events_ < options_.limits.in_flight_events_max &&
+         in_flight_bytes_ + bytes <= options_.limits.in_flight_bytes_max;
+}
+
+SubmitStatus KafkaSink::submit(const OutboxEvent& event, Tag tag) {
+  const std::size_t bytes = size_of(event.key) + size_of(event.value);
+  if (fatal_reason_ || !has_room(bytes)) return SubmitStatus::full;
+  KafkaTopic* topic = topics_->find(event.topic);
+  if (topic == nullptr) {
+    if (!is_valid_topic_name(event.topic)) {
+      return reject(FailureClass::topic,
+                    fmt::format("\"{}\" is no topic name: Kafka takes 1 to 249 letters, digits, '.', '_' and '-'; "
+                                "change the topic template",
+                                event.topic));
+    }
+    topic = &topics_->add(event.topic);
+  }
+  if (const auto held = hold_back(*topic, event)) return *held;
+  return produce(*topic, event, tag, bytes);
+}
+
+SubmitStatus KafkaSink::reject(FailureClass failure_class, std::string reason) {
+  rejection_ = {.failure_class = failure_class, .reason = std::move(reason)};
+  return SubmitStatus::rejected;
+}
+
+// What is known of the topic, before anything is sent to it.
+std::optional<SubmitStatus> KafkaSink::hold_back(KafkaTopic& topic, const OutboxEvent& event) {
+  if (!topic.settled || !topics_->has_contact()) {
+    topics_->ask(topic, event.topic);
+    return SubmitStatus::full;
+  }
+  if (topic.missing && !auto_create_topics_) {
+    return ask_or_reject(topic, event, FailureClass::topic,
+                         fmt::format("topic \"{}\" does not exist: create it", event.topic));
+  }
+  if (!topic.max_message_bytes || compressed_) return std::nullopt;
+  const std::size_t size = kafka_batch_size(event);
+  if (size <= *topic.max_message_bytes) return std::nullopt;
+  return ask_or_reject(
+      topic, event, FailureClass::too_large,
+      fmt::format("event of {} bytes is larger than topic \"{}\" takes (max.message.bytes={}): raise that limit", size,
+                  event.topic, *topic.max_message_bytes));
+}
+
+// Refuses only by an answer that was got for this event: the topic may have been changed meanwhile.
+SubmitStatus KafkaSink::ask_or_reject(KafkaTopic& topic, const OutboxEvent& event, FailureClass failure_class,
+                                      std::string reason) {
+  if (std::exchange(topic.fresh, false)) return reject(failure_class, std::move(reason));
+  topic.settled = false;
+  topics_->ask(topic, event.topic);
+  return SubmitStatus::full;
+}
+
+SubmitStatus KafkaSink::produce(KafkaTopic& topic, const OutboxEvent& event, Tag tag, std::size_t bytes) {
+  rd_kafka_topic_t* handle = topics_->handle(topic, event.topic);
+  if (handle == nullptr) return not_produced(rd_kafka_last_error(), event);
+  KafkaHeadersHandle headers = make_headers(event.headers);
+  std::array<rd_kafka_vu_t, 7> parts{};
+  parts[0].vtype = RD_KAFKA_VTYPE_RKT;
+  parts[0].u.rkt = handle;
+  parts[1].vtype = RD_KAFKA_VTYPE_KEY;
+  parts[1].u.mem = {.ptr = pointer_of(event.key), .size = size_of(event.key)};
+  parts[2].vtype = RD_KAFKA_VTYPE_VALUE;
+  parts[2].u.mem = {.ptr = pointer_of(event.value), .size = size_of(event.value)};
+  parts[3].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
+  parts[3].u.i = RD_KAFKA_MSG_F_COPY;
+  parts[4].vtype = RD_KAFKA_VTYPE_TIMESTAMP;
+  parts[4].u.i64 = event.timestamp_ms;
+  parts[5].vtype = RD_KAFKA_VTYPE_OPAQUE;
+  parts[5].u.ptr = opaque_of(tag);
+  parts[6].vtype = RD_KAFKA_VTYPE_HEADERS;
+  parts[6].u.headers = headers.get();
+  if (const KafkaErrorHandle error{rd_kafka_produceva(client_.get(), parts.data(), parts.size())}) {
+    return not_produced(rd_kafka_error_code(error.get()), event);
+  }
+  static_cast<void>(headers.release());  // librdkafka's now
+  topic.fresh = false;
+  ++in_flight_events_;
+  in_flight_bytes_ += bytes;
+  return SubmitStatus::accepted;
+}
+
+SubmitStatus KafkaSink::not_produced(rd_kafka_resp_err_t error, const OutboxEvent& event) {
+  if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) return SubmitStatus::full;
+  if (error == RD_KAFKA_RESP_ERR__FATAL) {
+    std::array<char, 512> reason{};
+    const auto cause = rd_kafka_fatal_error(client_.get(), reason.data(), reason.size());
+    set_fatal(fmt::format("{}: {}", rd_kafka_err2name(cause), reason.data()));
+    return SubmitStatus::full;
+  }
+  return reject(kafka_failure_class(error),
+                kafka_refusal(event.topic, size_of(event.key) + size_of(event.value), error, rd_kafka_err2str(error)));
+}
+
+std::span<const Delivery> KafkaSink::collect(std::size_t limit) {
+  drop_handed_out();
+  std::uint64_t count = 0;
+  // Before the queue is read: what comes in from here on signals again. EAGAIN: there was no signal.
+  [[maybe_unused]] const auto read = ::read(wakeup_.get(), &count, sizeof count);
+  while (ready_.size() < limit) {
+    const KafkaEventHandle event(rd_kafka_queue_poll(queue_.get(), 0));
+    if (!event) break;
+    take_in(event.get());
+  }
+  if (ready_.size() >= limit) wake_up();  // there may be more, and librdkafka signals only when its queue was empty
+  handed_out_ = std::min(limit, ready_.size());
+  return {ready_.data(), handed_out_};
+}
+
+void KafkaSink::drop_handed_out() {
+  for (std::size_t i = 0; i < handed_out_; ++i) {
+    if (ready_[i].failed != nullptr) failed_.pop_front();
+  }
+  ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(handed_out_));
+  handed_out_ = 0;
+}
+
+void KafkaSink::nudge() {}
+
+void KafkaSink::flush(milliseconds at_most) {
+  const auto deadline = std::chrono::steady_clock::now() + at_most;
+  while (in_flight_events_ > 0 && !fatal_reason_) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left <= milliseconds::zero()) break;
+    if (const KafkaEventHandle event{rd_kafka_queue_poll(queue_.get(), static_cast<int>(left.count()))})
+      take_in(event.get());
+  }
+  wake_up();
+}
+
+void KafkaSink::take_in(rd_kafka_event_t* event) {
+  switch (rd_kafka_event_type(event)) {
+    case RD_KAFKA_EVENT_DR:
+      return take_reports(event);
+    case RD_KAFKA_EVENT_ERROR:
+      return take_error(event);
+    case RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT:
+      reachable_ = topics_->take_answer(event) || reachable_;
+      return;
+    case RD_KAFKA_EVENT_LOG:
+      return take_log(event);
+    case RD_KAFKA_EVENT_STATS:
+      return take_statistics(rd_kafka_event_stats(event));
+    default:
+      return write_log(SinkLogLevel::warning, fmt::format("unexpected event {}", rd_kafka_event_name(event)));
+  }
+}
+
+void KafkaSink::take_reports(rd_kafka_event_t* event) {
+  std::array<const rd_kafka_message_t*, 256> messages{};
+  while (const std::size_t count = rd_kafka_event_message_array(event, messages.data(), messages.size())) {
+    for (std::size_t i = 0; i < count; ++i) take_report(messages[i]);
+  }
+}
+
+void KafkaSink::take_report(const rd_kafka_message_t* message) {
+  --in_flight_events_;
+  in_flight_bytes_ -= message->len + message->key_len;
+  Delivery delivery{.tag = reinterpret_cast<Tag>(message->_private),
+                    .status = kafka_delivery_status(message->err, rd_kafka_message_status(message)),
+                    .failed = nullptr};
+  if (delivery.status == DeliveryStatus::persisted) {
+    reachable_ = true;
+  } else if (delivery.status == DeliveryStatus::failed) {
+    delivery.failed = &failed_.emplace_back(make_failed_event(*message));
+  } else {
+    set_fatal(fmt::format("delivery to topic \"{}\" is in doubt: {}", rd_kafka_topic_name(message->rkt),
+                          rd_kafka_err2str(message->err)));
+  }
+  ready_.push_back(delivery);
+}
+
+void KafkaSink::take_error(rd_kafka_event_t* event) {
+  const auto error = rd_kafka_event_error(event);
+  std::string text = rd_kafka_event_error_string(event);
+  if (error == RD_KAFKA_RESP_ERR__FATAL) return set_fatal(std::move(text));
+  if (!is_connection_error(error)) return write_log(SinkLogLevel::warning, text);
+  // "All brokers down" only follows what says why.
+  if (error != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) connection_error_ = std::move(text);
+  if (error == RD_KAFKA_RESP_ERR__AUTHENTICATION) {
+    if (const auto remark = scram_remark(options_.properties); !remark.empty()) connection_error_ += "; " + remark;
+  }
+}
+
+void KafkaSink::take_statistics(std::string_view json) {
+  round_trip_ = mean_round_trip(json);
+  if (any_broker_is_up(json)) {
+    reachable_ = true;
+    seconds_without_broker_ = 0;
+    return;
+  }
+  // librdkafka leaves an idle connection closed, so make it connect before calling it an outage.
+  topics_->probe();
+  if (++seconds_without_broker_ >= kSecondsUntilUnreachable) reachable_ = false;
+}
+
+void KafkaSink::take_log(rd_kafka_event_t* event) {
+  const char* facility = nullptr;
+  const char* text = nullptr;
+  int level = 0;
+  if (rd_kafka_event_log(event, &facility, &text, &level) != 0) return;
+  write_log(level_of(level), fmt::format("librdkafka {}: {}", facility, text));
+}
+
+void KafkaSink::set_fatal(std::string reason) {
+  if (!fatal_reason_) fatal_reason_ = fmt::format("the Kafka producer cannot go on: {}", reason);
+}
+
+Sink::Health KafkaSink::health() const {
+  if (reachable_) return {};
+  return {.reachable = false,
+          .why = fmt::format("no Kafka broker of {} can be reached: {}", kafka_bootstrap_servers(options_.properties),
+                             connection_error_)};
+}
+
+std::size_t KafkaSink::queue_length() const { return static_cast<std::size_t>(rd_kafka_outq_len(client_.get())); }
+
+void KafkaSink::wake_up() const {
+  // EAGAIN: the counter is full, so the descriptor is readable already.
+  [[maybe_unused]] const auto written = ::write(wakeup_.get(), &kOne, sizeof kOne);
+}
+
+void KafkaSink::write_log(SinkLogLevel level, std::string_view text) const {
+  if (options_.log) options_.log(level, text);
+}
+
+}  // namespace walrelay

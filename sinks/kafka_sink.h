@@ -1,0 +1,104 @@
+#pragma once
+// Publishes to Kafka with librdkafka's idempotent producer.
+//
+// librdkafka's own threads do the network work and never run our code: delivery reports, errors, statistics, logs and
+// topic descriptions are events of its main queue, taken by collect() on the loop thread. The tag travels in
+// librdkafka's 64-bit opaque, so nothing is kept per event.
+//
+// Order: events of one key go to one partition in the order they are submitted, and retries keep it. A refused event
+// does not hold back later ones that are in flight, and the broker refuses a whole batch for one record.
+//
+// submit() says full, besides at the limits, while the first event of a topic waits for the topic's description (one
+// round trip; as long as no broker can be reached), and for good once fatal_reason() is set.
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sinks/file_descriptor.h"
+#include "sinks/kafka_handles.h"
+#include "sinks/kafka_options.h"
+#include "sinks/kafka_topics.h"
+#include "sinks/sink.h"
+#include "sinks/sink_log.h"
+
+namespace walrelay {
+
+struct KafkaSinkOptions {
+  KafkaProperties properties;
+  SinkLimits limits;
+  SinkLog log;  // librdkafka's lines and ours; called from collect() and flush() only; may be empty
+};
+
+class KafkaSink final : public Sink {
+ public:
+  // Starts librdkafka's threads; does not wait for a connection. Throws SinkConfigError or SinkOpenError.
+  explicit KafkaSink(KafkaSinkOptions options);
+
+  [[nodiscard]] SubmitStatus submit(const OutboxEvent& event, Tag tag) override;
+  [[nodiscard]] const Rejection& rejection() const override { return rejection_; }
+  [[nodiscard]] std::span<const Delivery> collect(std::size_t limit) override;
+  void nudge() override;
+  void flush(std::chrono::milliseconds at_most) override;
+  [[nodiscard]] int descriptor() const override { return wakeup_.get(); }
+  [[nodiscard]] std::size_t in_flight_events() const override { return in_flight_events_; }
+  [[nodiscard]] std::size_t in_flight_bytes() const override { return in_flight_bytes_; }
+  [[nodiscard]] std::optional<std::string> fatal_reason() const override { return fatal_reason_; }
+  [[nodiscard]] Health health() const override;
+
+  // For metrics: messages, requests and reports in librdkafka's queues; the brokers' mean round trip in the last
+  // statistics interval.
+  [[nodiscard]] std::size_t queue_length() const;
+  [[nodiscard]] std::optional<std::chrono::microseconds> round_trip() const { return round_trip_; }
+
+ private:
+  [[nodiscard]] bool has_room(std::size_t bytes) const;
+  SubmitStatus reject(FailureClass failure_class, std::string reason);
+  std::optional<SubmitStatus> hold_back(KafkaTopic& topic, const OutboxEvent& event);
+  SubmitStatus ask_or_reject(KafkaTopic& topic, const OutboxEvent& event, FailureClass failure_class,
+                             std::string reason);
+  SubmitStatus produce(KafkaTopic& topic, const OutboxEvent& event, Tag tag, std::size_t bytes);
+  SubmitStatus not_produced(rd_kafka_resp_err_t error, const OutboxEvent& event);
+
+  void take_in(rd_kafka_event_t* event);
+  void take_reports(rd_kafka_event_t* event);
+  void take_report(const rd_kafka_message_t* message);
+  void take_error(rd_kafka_event_t* event);
+  void take_statistics(std::string_view json);
+  void take_log(rd_kafka_event_t* event);
+  void drop_handed_out();
+  void set_fatal(std::string reason);
+  void wake_up() const;
+  void write_log(SinkLogLevel level, std::string_view text) const;
+
+  KafkaSinkOptions options_;
+  bool auto_create_topics_ = true;
+  bool compressed_ = false;
+
+  // Before the client, since librdkafka writes to it until it is destroyed.
+  FileDescriptor wakeup_;
+  KafkaClientHandle client_;
+  KafkaQueueHandle queue_;
+  std::optional<KafkaTopics> topics_;
+
+  std::size_t in_flight_events_ = 0;
+  std::size_t in_flight_bytes_ = 0;
+  Rejection rejection_;
+  std::optional<std::string> fatal_reason_;
+
+  std::vector<Delivery> ready_;     // the first handed_out_ are what the last collect() returned
+  std::deque<FailedEvent> failed_;  // of those in ready_, in the same order
+  std::size_t handed_out_ = 0;
+
+  bool reachable_ = false;
+  int seconds_without_broker_ = 0;
+  std::string connection_error_ = "no answer yet";
+  std::optional<std::chrono::microseconds> round_trip_;
+};
+
+}  // namespace walrelay

@@ -1,0 +1,113 @@
+#include "sinks/kafka_topics.h"
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <memory>
+
+namespace walrelay {
+namespace {
+
+// Of one question. Where none is ever answered, the first event of a sink waits that long.
+constexpr int kAnswerTimeoutMs = 500;
+
+// Exists on every cluster with consumers; whether it does, and whether we may look at it, does not matter to a probe.
+constexpr std::string_view kProbedTopic = "__consumer_offsets";
+
+bool is_no_answer(rd_kafka_resp_err_t error) {
+  return error == RD_KAFKA_RESP_ERR__TIMED_OUT || error == RD_KAFKA_RESP_ERR__TRANSPORT ||
+         error == RD_KAFKA_RESP_ERR__DESTROY || error == RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE;
+}
+
+std::optional<std::size_t> find_number(const rd_kafka_ConfigResource_t* resource, std::string_view wanted) {
+  std::size_t count = 0;
+  const rd_kafka_ConfigEntry_t** entries = rd_kafka_ConfigResource_configs(resource, &count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* value = rd_kafka_ConfigEntry_value(entries[i]);
+    if (rd_kafka_ConfigEntry_name(entries[i]) != wanted || value == nullptr) continue;
+    const std::string_view text(value);
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc{} && end == text.data() + text.size()) return number;
+  }
+  return std::nullopt;
+}
+
+void take_description(KafkaTopic& topic, rd_kafka_event_t* event) {
+  topic.missing = false;
+  topic.max_message_bytes.reset();
+  const auto* result = rd_kafka_event_DescribeConfigs_result(event);
+  std::size_t count = 0;
+  const rd_kafka_ConfigResource_t** resources = rd_kafka_DescribeConfigs_result_resources(result, &count);
+  if (count == 0) return;
+  topic.missing = rd_kafka_ConfigResource_error(resources[0]) == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+  topic.max_message_bytes = find_number(resources[0], "max.message.bytes");
+}
+
+}  // namespace
+
+KafkaTopic* KafkaTopics::find(std::string_view name) {
+  const auto found = topics_.find(name);
+  return found == topics_.end() ? nullptr : &found->second;
+}
+
+KafkaTopic& KafkaTopics::add(std::string_view name) {
+  KafkaTopic& topic = topics_[std::string(name)];
+  ask(topic, name);
+  topic.settled = !answers_come_;
+  return topic;
+}
+
+rd_kafka_topic_t* KafkaTopics::handle(KafkaTopic& topic, std::string_view name) const {
+  if (!topic.handle) topic.handle.reset(rd_kafka_topic_new(client_, std::string(name).c_str(), nullptr));
+  return topic.handle.get();
+}
+
+void KafkaTopics::ask(KafkaTopic& topic, std::string_view name) {
+  if (topic.asked) return;
+  topic.asked = true;
+  request(name, &topic);
+}
+
+void KafkaTopics::probe() {
+  if (probing_) return;
+  probing_ = true;
+  request(kProbedTopic, nullptr);
+}
+
+void KafkaTopics::request(std::string_view topic_name, void* opaque) {
+  std::array<char, 256> reason{};
+  const KafkaAdminOptionsHandle options(rd_kafka_AdminOptions_new(client_, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS));
+  rd_kafka_AdminOptions_set_request_timeout(options.get(), kAnswerTimeoutMs, reason.data(), reason.size());
+  rd_kafka_AdminOptions_set_opaque(options.get(), opaque);
+  const KafkaConfigResourceHandle resource(
+      rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, std::string(topic_name).c_str()));
+  rd_kafka_ConfigResource_t* resources[] = {resource.get()};
+  rd_kafka_DescribeConfigs(client_, resources, 1, options.get(), queue_);
+}
+
+bool KafkaTopics::take_answer(rd_kafka_event_t* event) {
+  const auto error = rd_kafka_event_error(event);
+  const bool came = !is_no_answer(error);
+  auto* topic = static_cast<KafkaTopic*>(rd_kafka_event_opaque(event));
+  if (topic == nullptr) {
+    probing_ = false;
+    return came;
+  }
+  topic->asked = false;
+  topic->fresh = came;
+  topic->settled = came || has_contact();
+  if (topic->settled) answers_come_ = came;
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) take_description(*topic, event);
+  return came;
+}
+
+bool KafkaTopics::has_contact() {
+  if (contact_) return true;
+  // The cluster's id comes with the first metadata; 0: do not wait for it.
+  const std::unique_ptr<char, decltype([](char* memory) { std::free(memory); })> id(rd_kafka_clusterid(client_, 0));
+  contact_ = id != nullptr;
+  return contact_;
+}
+
+}  // namespace walrelay
