@@ -4,11 +4,10 @@
 #include <httplib.h>
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
-#include <optional>
 #include <system_error>
 
+#include "connector/listen_address.h"
 #include "connector/log.h"
 
 namespace walrelay {
@@ -18,23 +17,6 @@ constexpr std::size_t kWorkers = 4;
 constexpr std::chrono::seconds kClientTimeout{5};
 constexpr std::size_t kRequestBytesMax = 4096;
 constexpr std::chrono::seconds kStartTimeout{10};
-
-struct ListenAddress {
-  std::string host;
-  int port = 0;
-};
-
-std::optional<ListenAddress> parse_listen(const std::string& listen) {
-  const auto colon = listen.rfind(':');
-  if (colon == std::string::npos || colon == 0) return std::nullopt;
-  auto host = listen.substr(0, colon);
-  if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  int port = 0;
-  const auto* end = listen.data() + listen.size();
-  const auto [stop, error] = std::from_chars(listen.data() + colon + 1, end, port);
-  if (host.empty() || error != std::errc{} || stop != end || port < 0 || port > 65'535) return std::nullopt;
-  return ListenAddress{host, port};
-}
 
 // The library's own default sets SO_REUSEPORT, with which a second relay would share the port instead of being refused
 // it.
@@ -72,7 +54,7 @@ void add_pages(httplib::Server& server, const AdminPages& pages) {
 
 // The port that was bound; throws.
 int bind(httplib::Server& server, const std::string& listen) {
-  const auto address = parse_listen(listen);
+  const auto address = parse_listen_address(listen);
   if (!address) {
     throw AdminServerError(
         fmt::format("[http] listen: \"{}\" is not host:port; write e.g. \"127.0.0.1:9464\" or \"[::1]:9464\"", listen));

@@ -23,10 +23,9 @@ enum class RelayState : std::uint8_t {
   standby,           // another instance has the slot
   waiting_for_sink,  // disconnected from the server so as not to be in its way
   draining,          // asked to stop
-  halted,            // stopped on an event that cannot be delivered, or on a lost slot
 };
-inline constexpr std::array<std::string_view, 7> kRelayStateNames = {
-    "starting", "connecting", "streaming", "standby", "waiting_for_sink", "draining", "halted"};
+inline constexpr std::array<std::string_view, 6> kRelayStateNames = {"starting", "connecting",       "streaming",
+                                                                     "standby",  "waiting_for_sink", "draining"};
 
 // What readiness depends on; each has at most one reason at a time.
 enum class ReadySubject : std::uint8_t { server, sink, publication, stream };

@@ -118,6 +118,7 @@ TEST_CASE("lines of many threads do not mix") {
   constexpr std::size_t kLines = 50;
   CaughtLog caught({.format = LogFormat::json, .level = LogLevel::info});
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (std::size_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([] {
       for (std::size_t i = 0; i < kLines; ++i) log_error("mixed", std::string(150, 'x'));
