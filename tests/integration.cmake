@@ -49,3 +49,14 @@ function(walrelay_integration_test name)
 endfunction()
 
 walrelay_integration_test(fixtures_test SOURCES integration/fixtures_test.cpp LIBRARIES PkgConfig::rdkafka)
+
+# The README's first command, with what is built here.
+function(walrelay_quickstart_test claim)
+  add_test(NAME "integration: ${claim}"
+           COMMAND ${PROJECT_SOURCE_DIR}/deploy/quickstart --once --built ${PROJECT_BINARY_DIR} ${ARGN})
+  set_tests_properties("integration: ${claim}" PROPERTIES LABELS integration FIXTURES_REQUIRED kafka_jars TIMEOUT 180
+                       RESOURCE_LOCK quickstart)
+endfunction()
+
+walrelay_quickstart_test("the quickstart goes from nothing to a lag of zero with Kafka")
+walrelay_quickstart_test("the quickstart goes from nothing to a lag of zero without Java" --mock)
