@@ -73,6 +73,7 @@ TEST_CASE_METHOD(Fixture, "a stopped server gives its port back at once") {
 TEST_CASE_METHOD(Fixture, "a client that says nothing does not hold up a probe") {
   const AdminServer server("127.0.0.1:0", pages);
   const int silent = ::socket(AF_INET, SOCK_STREAM, 0);
+  REQUIRE(silent >= 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(server.port()));

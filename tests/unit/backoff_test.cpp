@@ -1,6 +1,5 @@
 #include "connector/backoff.h"
 
-#include <set>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -14,6 +13,7 @@ constexpr BackoffLimits kLimits{.first = milliseconds(100), .cap = milliseconds(
 std::vector<Duration> delays(std::uint64_t seed, std::size_t count) {
   Backoff backoff(kLimits, seed);
   std::vector<Duration> result;
+  result.reserve(count);
   for (std::size_t i = 0; i < count; ++i) result.push_back(backoff.next());
   return result;
 }
