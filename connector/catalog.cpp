@@ -169,6 +169,12 @@ std::optional<PublicationFacts> read_publication(PgConnection& connection, const
   facts.via_root = row.flag("pubviaroot");
   facts.owner = row.text("owner");
   facts.tables = read_published_tables(connection, name);
+  facts.members =
+      read_names(connection,
+                 "SELECT n.nspname || '.' || c.relname AS name FROM pg_publication_rel pr JOIN pg_publication p ON "
+                 "p.oid = pr.prpubid JOIN pg_class c ON c.oid = pr.prrelid JOIN pg_namespace n ON n.oid = "
+                 "c.relnamespace WHERE p.pubname = $1 ORDER BY 1",
+                 {name});
   return facts;
 }
 

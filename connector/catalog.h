@@ -73,6 +73,8 @@ struct PublicationFacts {
   std::vector<PublishedTable>
       tables;  // as rows name them: roots or leaves of partitioned tables, depending on via_root
 
+  std::vector<std::string> members;  // "schema.table" as it was added, also a partitioned table without partitions yet
+
   [[nodiscard]] const PublishedTable* find(std::string_view schema, std::string_view name) const;
 };
 [[nodiscard]] std::optional<PublicationFacts> read_publication(PgConnection& connection, const std::string& name);

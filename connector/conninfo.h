@@ -35,7 +35,7 @@ class Conninfo {
   [[nodiscard]] PgConnectionHandle start() const;
 
   [[nodiscard]] const PgTarget& target() const { return target_; }
-  // For all hosts together: the user's connect_timeout for each of them, else 10 s.
+  // For all hosts together: the user's connect_timeout for each of them, else 9 s.
   [[nodiscard]] std::chrono::milliseconds connect_timeout() const { return connect_timeout_; }
 
  private:
@@ -43,7 +43,7 @@ class Conninfo {
   std::string dsn_;
   std::vector<std::pair<std::string, std::string>> extra_;  // keywords that win over the string's
   PgTarget target_;
-  std::chrono::milliseconds connect_timeout_{10'000};
+  std::chrono::milliseconds connect_timeout_{9'000};
 };
 
 // replication=database, and the session settings that the text of values depends on, after the user's own `options`.

@@ -36,9 +36,10 @@ void connect_until(PGconn* connection, const Conninfo& conninfo) {
     const short events = state == PGRES_POLLING_READING ? POLLIN : POLLOUT;
     if (!wait_for_socket(PQsocket(connection), events, deadline)) {
       throw PgError(
-          "", fmt::format("cannot connect to PostgreSQL ({}): no answer within {} s; check host, port and firewall",
-                          conninfo.target().to_string(),
-                          std::chrono::ceil<std::chrono::seconds>(conninfo.connect_timeout()).count()));
+          "",
+          fmt::format("cannot connect to PostgreSQL ({}): no answer within {} s", conninfo.target().to_string(),
+                      std::chrono::ceil<std::chrono::seconds>(conninfo.connect_timeout()).count()),
+          "check that the server runs, and host, port and firewall");
     }
     state = PQconnectPoll(connection);
   }
@@ -72,19 +73,22 @@ std::string take_sqlstate(std::string& text) {
   return "";
 }
 
-std::string_view connect_remedy(std::string_view sqlstate, std::string_view message) {
+std::string connect_remedy(std::string_view sqlstate, std::string_view message) {
+  const auto says = [&](std::string_view part) { return message.find(part) != std::string_view::npos; };
   if (sounds_like_pooler(message)) {
-    return "; a connection pooler answers at this address: set postgres.dsn to the PostgreSQL server itself (ordinary "
-           "queries "
-           "may go through the pooler: postgres.query_dsn)";
+    return "a connection pooler answers at this address: set postgres.dsn to the PostgreSQL server itself (ordinary "
+           "queries may "
+           "go through the pooler: postgres.query_dsn)";
   }
-  if (sqlstate == "28P01" || message.find("no password supplied") != std::string_view::npos) {
-    return "; check the password in postgres.dsn, PGPASSWORD or the password file";
+  if (sqlstate == "28P01" || says("no password supplied")) {
+    return "check the password in postgres.dsn, PGPASSWORD or the password file";
   }
-  if (sqlstate == "28000") return "; check the role and the server's pg_hba.conf";
-  if (sqlstate == "3D000") return "; check dbname in postgres.dsn";
-  if (sqlstate == "42501") return "; remedy: ALTER ROLE ... LOGIN REPLICATION, GRANT CONNECT ON DATABASE ... TO ...";
-  if (sqlstate == "53300") return "; raise max_connections or max_wal_senders, or close idle connections";
+  if (sqlstate == "28000") return "check that the role exists and may log in, and the server's pg_hba.conf";
+  if (sqlstate == "3D000") return "check dbname in postgres.dsn";
+  if (sqlstate == "42501") return "ALTER ROLE ... LOGIN REPLICATION and GRANT CONNECT ON DATABASE ... TO the role";
+  if (sqlstate == "53300") return "raise max_connections or max_wal_senders, or end connections that nobody needs";
+  if (says("certificate") || says("SSL")) return "check sslmode, sslrootcert and the name that the certificate is for";
+  if (sqlstate.empty()) return "check that the server runs, and host, port and firewall";
   return "";
 }
 
@@ -101,12 +105,11 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-PgError connect_error(PGconn* connection, const PgTarget& target) {
+PgError connect_error(PGconn* connection, const PgTarget& target, std::string_view doing) {
   auto text = one_line(PQerrorMessage(connection));
   auto sqlstate = take_sqlstate(text);
-  const auto remedy = connect_remedy(sqlstate, text);
-  return {std::move(sqlstate),
-          fmt::format("cannot connect to PostgreSQL ({}): {}{}", target.to_string(), text, remedy)};
+  auto remedy = connect_remedy(sqlstate, text);
+  return {std::move(sqlstate), fmt::format("{} ({}): {}", doing, target.to_string(), text), std::move(remedy)};
 }
 
 PgError result_error(const PGresult* result, std::string_view doing) {

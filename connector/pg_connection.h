@@ -89,7 +89,9 @@ class PgConnection {
 
 // What PQerrorMessage() of a failed connect says, as one line that names the target, with the SQLSTATE taken out of it
 // and a remedy where one is known. Needs a connection made by Conninfo::start().
-[[nodiscard]] PgError connect_error(PGconn* connection, const PgTarget& target);
+// `doing` tells a connection that never was from one that was lost.
+[[nodiscard]] PgError connect_error(PGconn* connection, const PgTarget& target,
+                                    std::string_view doing = "cannot connect to PostgreSQL");
 
 // The error of a result: "ERROR text (detail; hint)" in one line, after what was being done.
 [[nodiscard]] PgError result_error(const PGresult* result, std::string_view doing);

@@ -23,18 +23,27 @@ enum class PgTrouble : std::uint8_t {
 
 class PgError : public std::runtime_error {
  public:
-  // `message` is one line, for people, without secrets.
-  PgError(std::string sqlstate, const std::string& message)
-      : std::runtime_error(message), trouble_(classify(sqlstate, message)), sqlstate_(std::move(sqlstate)) {}
-  PgError(PgTrouble trouble, const std::string& message) : std::runtime_error(message), trouble_(trouble) {}
+  // `reason` is one line, for people, without secrets; `remedy` what to do about it, "" if that is not known.
+  PgError(std::string sqlstate, const std::string& reason, std::string remedy = "")
+      : std::runtime_error(remedy.empty() ? reason : reason + "; " + remedy),
+        trouble_(classify(sqlstate, reason)),
+        sqlstate_(std::move(sqlstate)),
+        reason_(reason),
+        remedy_(std::move(remedy)) {}
+  PgError(PgTrouble trouble, const std::string& reason)
+      : std::runtime_error(reason), trouble_(trouble), reason_(reason) {}
 
   [[nodiscard]] const std::string& sqlstate() const { return sqlstate_; }
   [[nodiscard]] PgTrouble trouble() const { return trouble_; }
-  [[nodiscard]] std::string message() const { return what(); }
+  [[nodiscard]] std::string message() const { return what(); }  // reason and remedy
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+  [[nodiscard]] const std::string& remedy() const { return remedy_; }
 
  private:
   PgTrouble trouble_;
   std::string sqlstate_;
+  std::string reason_;
+  std::string remedy_;
 };
 
 }  // namespace walrelay

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "connector/admin_sql.h"
 #include "connector/clock.h"
 #include "connector/pg_quote.h"
@@ -76,14 +78,28 @@ void wait_for_slot(PgConnection& creator, PgConnection& observer, const std::str
 }
 
 PgError explain_creation(const PgError& error, const std::string& slot) {
-  std::string_view remedy;
-  if (error.sqlstate() == "55000") remedy = "; remedy: wal_level = logical in postgresql.conf, then restart the server";
-  if (error.sqlstate() == "53400")
-    remedy = "; remedy: drop a slot that nobody needs, or raise max_replication_slots and restart";
-  if (error.sqlstate() == "42501")
-    remedy = "; remedy: ALTER ROLE ... REPLICATION, or run init as an administrator with --role";
-  return {error.sqlstate(), fmt::format("cannot make slot \"{}\": {}{}", slot, error.message(), remedy)};
+  std::string remedy;
+  if (error.sqlstate() == "55000") remedy = "set wal_level = logical in postgresql.conf and restart the server";
+  if (error.sqlstate() == "53400") remedy = "drop a slot that nobody needs, or raise max_replication_slots and restart";
+  if (error.sqlstate() == "42501") remedy = "ALTER ROLE ... REPLICATION, or run init as an administrator with --role";
+  return {error.sqlstate(), fmt::format("cannot make slot \"{}\": {}", slot, error.reason()), std::move(remedy)};
 }
+
+// The Begin message of the first transaction that the slot would send, if there is one: tag, commit LSN, commit time,
+// xid.
+PgRows peek_first(PgConnection& connection, const SlotFacts& slot, const std::string& publication) {
+  const PgTransaction transaction(connection);
+  connection.exec(fmt::format("SET LOCAL statement_timeout = {}", kPeekTimeout.count()));
+  return connection.exec(
+      "SELECT encode(substring(data FROM 10 FOR 8), 'hex') AS commit_time, (extract(epoch FROM clock_timestamp() - "
+      "timestamptz '2000-01-01 00:00:00+00') * 1000000)::bigint AS now FROM pg_logical_slot_peek_binary_changes($1, "
+      "NULL, 1, "
+      "'proto_version', '1', 'publication_names', $2) WHERE get_byte(data, 0) = 66 LIMIT 1",
+      {slot.name, quote_identifier(publication)});
+}
+
+// Too much to look through, or somebody else has taken the slot.
+bool is_peek_in_vain(const PgError& error) { return error.sqlstate() == "57014" || error.sqlstate() == "55006"; }
 
 }  // namespace
 
@@ -134,19 +150,31 @@ bool drop_publication(PgConnection& connection, const std::string& publication) 
 PublicationAge compare_ages(PgConnection& connection, const SlotFacts& slot, const std::string& publication) {
   if (slot.active) return PublicationAge::unknown;
   try {
-    const PgTransaction transaction(connection);
-    connection.exec(fmt::format("SET LOCAL statement_timeout = {}", kPeekTimeout.count()));
     connection.clear_notices();
-    connection.exec(
-        "SELECT 1 FROM pg_logical_slot_peek_binary_changes($1, NULL, 1, 'proto_version', '1', 'publication_names', $2)",
-        {slot.name, quote_identifier(publication)});
+    peek_first(connection, slot, publication);
   } catch (const PgError& error) {
     if (error.sqlstate() == "42704") return PublicationAge::too_young;
-    if (error.sqlstate() == "57014" || error.sqlstate() == "55006") return PublicationAge::unknown;
+    if (is_peek_in_vain(error)) return PublicationAge::unknown;
     throw;
   }
   // PostgreSQL 18 skips the rows with a warning instead of failing.
   return connection.noticed("skipped loading publication") ? PublicationAge::too_young : PublicationAge::fits;
+}
+
+std::optional<double> oldest_commit_age(PgConnection& connection, const SlotFacts& slot,
+                                        const std::string& publication) {
+  if (slot.active) return std::nullopt;
+  try {
+    const auto rows = peek_first(connection, slot, publication);
+    if (rows.empty()) return 0.0;
+    const auto committed = std::stoll(rows[0].text("commit_time"), nullptr, 16);  // 16 digits, microseconds since 2000
+    const auto age = static_cast<double>(rows[0].number("now") - committed) / 1e6;
+    return std::max(age, 0.0);
+  } catch (const PgError& error) {
+    // A slot older than its publication has nothing that could be read; `check` tells.
+    if (error.sqlstate() == "42704" || is_peek_in_vain(error)) return std::nullopt;
+    throw;
+  }
 }
 
 }  // namespace walrelay

@@ -3,7 +3,9 @@
 // Errors: PgError, with the remedy where one is known.
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "connector/catalog.h"
@@ -41,5 +43,10 @@ enum class PublicationAge : std::uint8_t {
 // Looks at the first change that a free slot would send, confirming nothing.
 [[nodiscard]] PublicationAge compare_ages(PgConnection& connection, const SlotFacts& slot,
                                           const std::string& publication);
+
+// Seconds since the first transaction that a free slot would send was committed; 0 if it has none to send, nothing if
+// that cannot be told: slot in use, or too much to look through.
+[[nodiscard]] std::optional<double> oldest_commit_age(PgConnection& connection, const SlotFacts& slot,
+                                                      const std::string& publication);
 
 }  // namespace walrelay
