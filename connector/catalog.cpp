@@ -23,8 +23,8 @@ std::optional<std::int64_t> maybe_number(const PgRow& row, const char* column) {
   return row.number(column);
 }
 
-SlotFacts slot_from(const PgRow& row) {
-  SlotFacts slot;
+SlotInfo slot_from(const PgRow& row) {
+  SlotInfo slot;
   slot.name = row.text("slot_name");
   slot.plugin = row.text("plugin");
   slot.type = row.text("slot_type");
@@ -72,7 +72,7 @@ std::vector<PublishedTable> read_published_tables(PgConnection& connection, cons
   return tables;
 }
 
-void read_columns(PgConnection& connection, const std::string& oid, TableFacts& table) {
+void read_columns(PgConnection& connection, const std::string& oid, TableInfo& table) {
   const auto rows = connection.exec(
       "SELECT a.attname::text AS name, a.attgenerated <> '' AS generated, (WITH RECURSIVE base AS (SELECT t.oid, "
       "t.typbasetype "
@@ -92,7 +92,7 @@ void read_columns(PgConnection& connection, const std::string& oid, TableFacts& 
 
 }  // namespace
 
-ServerFacts read_server(PgConnection& connection) {
+ServerInfo read_server(PgConnection& connection) {
   const auto rows = connection.exec(
       std::string(
           "SELECT current_setting('server_version') AS version, current_setting('wal_level') AS wal_level, "
@@ -104,7 +104,7 @@ ServerFacts read_server(PgConnection& connection) {
           "senders_used, current_database() AS database, current_user AS role, ") +
       kWalLsn + " AS wal_lsn");
   const auto row = rows[0];
-  ServerFacts facts;
+  ServerInfo facts;
   facts.version_number = connection.server_version();
   facts.version = row.text("version");
   facts.wal_level = row.text("wal_level");
@@ -120,7 +120,7 @@ ServerFacts read_server(PgConnection& connection) {
   return facts;
 }
 
-std::vector<SlotFacts> read_slots(PgConnection& connection, const std::optional<std::string>& name) {
+std::vector<SlotInfo> read_slots(PgConnection& connection, const std::optional<std::string>& name) {
   const auto rows = connection.exec(
       std::string(
           "SELECT s.slot_name, s.plugin, s.slot_type, s.database, s.temporary, s.active, s.active_pid, s.restart_lsn, "
@@ -134,25 +134,25 @@ std::vector<SlotFacts> read_slots(PgConnection& connection, const std::optional<
           "$1::text "
           "ORDER BY s.slot_name",
       {name});
-  std::vector<SlotFacts> slots;
+  std::vector<SlotInfo> slots;
   for (int i = 0; i < rows.size(); ++i) slots.push_back(slot_from(rows[i]));
   return slots;
 }
 
-std::optional<SlotFacts> read_slot(PgConnection& connection, const std::string& name) {
+std::optional<SlotInfo> read_slot(PgConnection& connection, const std::string& name) {
   auto slots = read_slots(connection, name);
   if (slots.empty()) return std::nullopt;
   return std::move(slots.front());
 }
 
-const PublishedTable* PublicationFacts::find(std::string_view schema, std::string_view name) const {
+const PublishedTable* PublicationInfo::find(std::string_view schema, std::string_view name) const {
   const auto found = std::find_if(tables.begin(), tables.end(), [&](const PublishedTable& table) {
     return table.schema == schema && table.name == name;
   });
   return found == tables.end() ? nullptr : &*found;
 }
 
-std::optional<PublicationFacts> read_publication(PgConnection& connection, const std::string& name) {
+std::optional<PublicationInfo> read_publication(PgConnection& connection, const std::string& name) {
   const auto rows = connection.exec(
       "SELECT puballtables, pubinsert, pubupdate, pubdelete, pubtruncate, pubviaroot, pg_get_userbyid(pubowner) AS "
       "owner "
@@ -160,7 +160,7 @@ std::optional<PublicationFacts> read_publication(PgConnection& connection, const
       {name});
   if (rows.empty()) return std::nullopt;
   const auto row = rows[0];
-  PublicationFacts facts;
+  PublicationInfo facts;
   facts.all_tables = row.flag("puballtables");
   facts.inserts = row.flag("pubinsert");
   if (row.flag("pubupdate")) facts.other_actions.emplace_back("update");
@@ -178,7 +178,7 @@ std::optional<PublicationFacts> read_publication(PgConnection& connection, const
   return facts;
 }
 
-std::optional<TableFacts> read_table(PgConnection& connection, std::string_view table) {
+std::optional<TableInfo> read_table(PgConnection& connection, std::string_view table) {
   const auto [schema, name] = split_table(table);
   const auto rows = connection.exec(
       "SELECT c.oid, c.relkind, c.relpersistence, pg_get_userbyid(c.relowner) AS owner FROM pg_class c JOIN "
@@ -187,7 +187,7 @@ std::optional<TableFacts> read_table(PgConnection& connection, std::string_view 
       {schema, name});
   if (rows.empty()) return std::nullopt;
   const auto oid = rows[0].text("oid");
-  TableFacts facts{
+  TableInfo facts{
       schema, name, rows[0].text("relkind")[0], rows[0].text("relpersistence")[0], rows[0].text("owner"), {}, {},
       {},     {}};
   read_columns(connection, oid, facts);
@@ -214,14 +214,14 @@ std::vector<std::string> similar_tables(PgConnection& connection, std::string_vi
       {name});
 }
 
-std::optional<RoleFacts> read_role(PgConnection& connection, const std::string& name) {
+std::optional<RoleInfo> read_role(PgConnection& connection, const std::string& name) {
   const auto rows = connection.exec(
       "SELECT rolname, rolcanlogin, rolreplication OR rolsuper AS replication, has_database_privilege(oid, "
       "current_database(), "
       "'CONNECT') AS may_connect FROM pg_roles WHERE rolname = $1",
       {name});
   if (rows.empty()) return std::nullopt;
-  return RoleFacts{rows[0].text("rolname"), rows[0].flag("rolcanlogin"), rows[0].flag("replication"),
+  return RoleInfo{rows[0].text("rolname"), rows[0].flag("rolcanlogin"), rows[0].flag("replication"),
                    rows[0].flag("may_connect")};
 }
 

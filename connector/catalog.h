@@ -14,7 +14,7 @@
 
 namespace walrelay {
 
-struct ServerFacts {
+struct ServerInfo {
   int version_number = 0;  // 150018
   std::string version;     // "15.18 (Debian 15.18-0+deb12u1)"
   std::string wal_level;
@@ -28,9 +28,9 @@ struct ServerFacts {
   std::string database;
   std::string user;
 };
-[[nodiscard]] ServerFacts read_server(PgConnection& connection);
+[[nodiscard]] ServerInfo read_server(PgConnection& connection);
 
-struct SlotFacts {
+struct SlotInfo {
   std::string name;
   std::string plugin;    // "" for a physical slot
   std::string type;      // logical or physical
@@ -44,7 +44,7 @@ struct SlotFacts {
   std::string invalidation_reason;             // PostgreSQL 17+; "" before
   bool synced = false;                         // PostgreSQL 17+: kept up to date on a standby, not usable there
   std::optional<std::int64_t> safe_wal_bytes;  // left before the slot is lost; unset: without limit
-  std::optional<std::int64_t> lag_bytes;       // ServerFacts::wal_lsn minus the confirmed position, never negative
+  std::optional<std::int64_t> lag_bytes;       // ServerInfo::wal_lsn minus the confirmed position, never negative
   std::optional<std::int64_t> retained_bytes;  // from restart_lsn on; never negative
   // Of the session that uses it; "" where the role may not see it.
   std::string application_name;
@@ -54,8 +54,8 @@ struct SlotFacts {
   [[nodiscard]] bool lost() const { return wal_status == "lost" || !invalidation_reason.empty(); }
 };
 // All slots of the cluster, or the one of that name, in the order of their names.
-[[nodiscard]] std::vector<SlotFacts> read_slots(PgConnection& connection, const std::optional<std::string>& name = {});
-[[nodiscard]] std::optional<SlotFacts> read_slot(PgConnection& connection, const std::string& name);
+[[nodiscard]] std::vector<SlotInfo> read_slots(PgConnection& connection, const std::optional<std::string>& name = {});
+[[nodiscard]] std::optional<SlotInfo> read_slot(PgConnection& connection, const std::string& name);
 
 struct PublishedTable {
   std::string schema;
@@ -64,7 +64,7 @@ struct PublishedTable {
   std::string row_filter;                // empty: all rows
 };
 
-struct PublicationFacts {
+struct PublicationInfo {
   bool all_tables = false;
   bool inserts = false;
   std::vector<std::string> other_actions;  // update, delete, truncate
@@ -77,9 +77,9 @@ struct PublicationFacts {
 
   [[nodiscard]] const PublishedTable* find(std::string_view schema, std::string_view name) const;
 };
-[[nodiscard]] std::optional<PublicationFacts> read_publication(PgConnection& connection, const std::string& name);
+[[nodiscard]] std::optional<PublicationInfo> read_publication(PgConnection& connection, const std::string& name);
 
-struct TableFacts {
+struct TableInfo {
   std::string schema;
   std::string name;
   char kind = 'r';         // pg_class.relkind; 'p': partitioned
@@ -91,16 +91,16 @@ struct TableFacts {
   std::vector<std::string> ancestors;          // "schema.table", the nearest first
 };
 // `table` as in the configuration.
-[[nodiscard]] std::optional<TableFacts> read_table(PgConnection& connection, std::string_view table);
+[[nodiscard]] std::optional<TableInfo> read_table(PgConnection& connection, std::string_view table);
 // Names of tables that differ from `table` in letter case or schema only: what somebody may have meant.
 [[nodiscard]] std::vector<std::string> similar_tables(PgConnection& connection, std::string_view table);
 
-struct RoleFacts {
+struct RoleInfo {
   std::string name;
   bool login = false;
   bool replication = false;  // the attribute, or superuser
   bool may_connect = false;  // to the database connected to
 };
-[[nodiscard]] std::optional<RoleFacts> read_role(PgConnection& connection, const std::string& name);
+[[nodiscard]] std::optional<RoleInfo> read_role(PgConnection& connection, const std::string& name);
 
 }  // namespace walrelay

@@ -20,7 +20,7 @@ void add_problems(Findings& findings, std::string_view check, const std::vector<
   for (const auto& problem : problems) findings.error(check, problem.what, problem.remedy);
 }
 
-void check_version(Findings& findings, const ServerFacts& server, const Config& config) {
+void check_version(Findings& findings, const ServerInfo& server, const Config& config) {
   const auto text = fmt::format("PostgreSQL {}", server.version);
   const bool messages = std::any_of(config.outboxes.begin(), config.outboxes.end(),
                                     [](const OutboxRules& rules) { return !rules.messages.empty(); });
@@ -36,7 +36,7 @@ void check_version(Findings& findings, const ServerFacts& server, const Config& 
   }
 }
 
-void check_settings(Findings& findings, const ServerFacts& server) {
+void check_settings(Findings& findings, const ServerInfo& server) {
   if (server.wal_level == "logical") {
     findings.ok("server.wal_level", "wal_level is logical");
   } else {
@@ -49,7 +49,7 @@ void check_settings(Findings& findings, const ServerFacts& server) {
   }
 }
 
-void check_room(Findings& findings, const ServerFacts& server, const std::optional<SlotFacts>& slot) {
+void check_room(Findings& findings, const ServerInfo& server, const std::optional<SlotInfo>& slot) {
   if (!slot && server.slots_used >= server.slots_max) {
     findings.error(
         "server.slots", fmt::format("all {} replication slots are in use", server.slots_max),
@@ -68,7 +68,7 @@ void check_room(Findings& findings, const ServerFacts& server, const std::option
   }
 }
 
-void check_mapping(Findings& findings, const OutboxRules& rules, const TableFacts& table) {
+void check_mapping(Findings& findings, const OutboxRules& rules, const TableInfo& table) {
   bool fits = true;
   for (auto& text : mapping_problems(rules, table.columns)) {
     fits = false;
@@ -81,8 +81,8 @@ void check_mapping(Findings& findings, const OutboxRules& rules, const TableFact
   if (fits) findings.ok("mapping", fmt::format("the columns of \"{}\" fit the mapping", rules.table));
 }
 
-void check_published(Findings& findings, const Config& config, const PublicationFacts& publication,
-                     const OutboxRules& rules, const TableFacts& table) {
+void check_published(Findings& findings, const Config& config, const PublicationInfo& publication,
+                     const OutboxRules& rules, const TableInfo& table) {
   const auto& name = config.postgres.publication;
   const auto gaps = coverage_problems(name, publication, table);
   add_problems(findings, "publication.table", gaps);
@@ -98,7 +98,7 @@ void check_published(Findings& findings, const Config& config, const Publication
 }
 
 void check_table(Findings& findings, PgConnection& connection, const Config& config,
-                 const std::optional<PublicationFacts>& publication, const OutboxRules& rules) {
+                 const std::optional<PublicationInfo>& publication, const OutboxRules& rules) {
   const auto table = read_table(connection, rules.table);
   if (!table) {
     const auto similar = similar_tables(connection, rules.table);
@@ -115,7 +115,7 @@ void check_table(Findings& findings, PgConnection& connection, const Config& con
   if (publication) check_published(findings, config, *publication, rules, *table);
 }
 
-void check_publication(Findings& findings, const Config& config, const std::optional<PublicationFacts>& publication) {
+void check_publication(Findings& findings, const Config& config, const std::optional<PublicationInfo>& publication) {
   const auto& name = config.postgres.publication;
   if (!publication) {
     findings.error("publication", fmt::format("there is no publication \"{}\" in this database", name),
@@ -135,7 +135,7 @@ void check_publication(Findings& findings, const Config& config, const std::opti
                    fmt::format("ALTER PUBLICATION {} SET (publish = 'insert');", quote_identifier(name)));
 }
 
-void check_age(Findings& findings, PgConnection& connection, const SlotFacts& slot, const std::string& publication) {
+void check_age(Findings& findings, PgConnection& connection, const SlotInfo& slot, const std::string& publication) {
   switch (compare_ages(connection, slot, publication)) {
     case PublicationAge::fits:
       findings.ok("publication.age",
@@ -163,7 +163,7 @@ void check_age(Findings& findings, PgConnection& connection, const SlotFacts& sl
 }
 
 // Only slot_problems() that are none leave something to look at.
-void check_usable_slot(Findings& findings, PgConnection& connection, const SlotFacts& slot, const Config& config,
+void check_usable_slot(Findings& findings, PgConnection& connection, const SlotInfo& slot, const Config& config,
                        bool publication_exists) {
   findings.ok("slot", fmt::format("slot \"{}\" is there, confirmed up to {}", slot.name,
                                   slot.confirmed_lsn ? slot.confirmed_lsn->to_string() : "an unknown position"));
@@ -182,8 +182,8 @@ void check_usable_slot(Findings& findings, PgConnection& connection, const SlotF
   if (publication_exists) check_age(findings, connection, slot, config.postgres.publication);
 }
 
-void check_slot(Findings& findings, PgConnection& connection, const ServerFacts& server,
-                const std::optional<SlotFacts>& slot, const Config& config, bool publication_exists) {
+void check_slot(Findings& findings, PgConnection& connection, const ServerInfo& server,
+                const std::optional<SlotInfo>& slot, const Config& config, bool publication_exists) {
   if (!slot) {
     findings.error("slot", fmt::format("there is no replication slot \"{}\"", config.postgres.slot),
                    "walrelay init makes it; run never does, as it could not tell what was missed");

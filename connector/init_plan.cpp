@@ -84,7 +84,7 @@ class Planner {
     }
   }
 
-  void plan_existing(OutboxRules rules, const TableFacts& table) {
+  void plan_existing(OutboxRules rules, const TableInfo& table) {
     for (auto& found : table_problems(table)) plan_.problems.push_back(std::move(found));
     if (rules.preset.empty() && !has_mapping(rules) && !propose(rules, table)) return;
     finish_mapping(rules, table.columns, "adjust the mapping, or choose another --preset");
@@ -94,7 +94,7 @@ class Planner {
     add_table(std::move(rules), table.columns);
   }
 
-  bool propose(OutboxRules& rules, const TableFacts& table) {
+  bool propose(OutboxRules& rules, const TableInfo& table) {
     const auto* preset = propose_preset(table.columns);
     if (preset == nullptr) {
       problem(fmt::format("no preset fits the columns of table \"{}\"; there are {}", rules.table, list_presets()),
@@ -183,11 +183,11 @@ class Planner {
     for (const auto& table : tables_) plan_published(*facts, table);
   }
 
-  void plan_published(const PublicationFacts& facts, const PublicationTable& table) {
+  void plan_published(const PublicationInfo& facts, const PublicationTable& table) {
     const auto& name = config_.postgres.publication;
     const auto [schema, relation] = split_table(table.table);
     const auto found = std::find_if(existing_.begin(), existing_.end(),
-                                    [&](const TableFacts& t) { return t.schema == schema && t.name == relation; });
+                                    [&](const TableInfo& t) { return t.schema == schema && t.name == relation; });
     std::vector<Problem> problems;
     if (found != existing_.end()) problems = coverage_problems(name, facts, *found);
     const bool covered = found != existing_.end() && problems.empty();
@@ -216,7 +216,7 @@ class Planner {
   const InitFlags& flags_;
   InitPlan plan_;
   std::vector<PublicationTable> tables_;
-  std::vector<TableFacts> existing_;
+  std::vector<TableInfo> existing_;
   bool via_root_ = false;
   bool new_publication_ = false;
 };

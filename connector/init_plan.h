@@ -20,7 +20,7 @@ struct InitStep {
 };
 
 struct InitPlan {
-  ServerFacts server;
+  ServerInfo server;
   std::vector<OutboxRules> outboxes;  // presets filled in
   std::vector<InitStep> steps;        // in this order; the slot's, which comes last, is apart
   bool make_slot = false;

@@ -10,15 +10,15 @@
 namespace walrelay {
 namespace {
 
-std::string full_name(const TableFacts& table) { return table.schema + "." + table.name; }
+std::string full_name(const TableInfo& table) { return table.schema + "." + table.name; }
 
-bool publishes(const PublicationFacts& facts, const std::string& table) {
+bool publishes(const PublicationInfo& facts, const std::string& table) {
   const auto [schema, name] = split_table(table);
   return facts.find(schema, name) != nullptr;
 }
 
 // The entries whose rows are the table's: itself, or its leaves.
-std::vector<const PublishedTable*> entries_of(const PublicationFacts& facts, const TableFacts& table) {
+std::vector<const PublishedTable*> entries_of(const PublicationInfo& facts, const TableInfo& table) {
   std::vector<const PublishedTable*> entries;
   if (const auto* own = facts.find(table.schema, table.name)) entries.push_back(own);
   for (const auto& leaf : table.leaves) {
@@ -32,7 +32,7 @@ std::string add_remedy(const std::string& publication, const std::string& table)
   return fmt::format("ALTER PUBLICATION {} ADD TABLE {};", quote_identifier(publication), quote_table(table));
 }
 
-void check_filters(const std::string& publication, const PublicationFacts& facts, const TableFacts& table,
+void check_filters(const std::string& publication, const PublicationInfo& facts, const TableInfo& table,
                    std::vector<Problem>& problems) {
   for (const auto* entry : entries_of(facts, table)) {
     if (entry->row_filter.empty()) continue;
@@ -46,8 +46,8 @@ void check_filters(const std::string& publication, const PublicationFacts& facts
 
 }  // namespace
 
-std::vector<Problem> coverage_problems(const std::string& publication, const PublicationFacts& facts,
-                                       const TableFacts& table) {
+std::vector<Problem> coverage_problems(const std::string& publication, const PublicationInfo& facts,
+                                       const TableInfo& table) {
   std::vector<Problem> problems;
   check_filters(publication, facts, table, problems);
   const auto name = full_name(table);
@@ -77,8 +77,8 @@ std::vector<Problem> coverage_problems(const std::string& publication, const Pub
   return problems;
 }
 
-std::vector<Problem> column_list_problems(const std::string& publication, const PublicationFacts& facts,
-                                          const TableFacts& table, const std::vector<std::string>& mapped) {
+std::vector<Problem> column_list_problems(const std::string& publication, const PublicationInfo& facts,
+                                          const TableInfo& table, const std::vector<std::string>& mapped) {
   std::vector<Problem> problems;
   for (const auto* entry : entries_of(facts, table)) {
     if (entry->column_list.empty()) continue;
@@ -96,7 +96,7 @@ std::vector<Problem> column_list_problems(const std::string& publication, const 
   return problems;
 }
 
-std::vector<Problem> slot_problems(const SlotFacts& slot, const std::string& database) {
+std::vector<Problem> slot_problems(const SlotInfo& slot, const std::string& database) {
   const auto elsewhere = fmt::format(
       "drop it (SELECT pg_drop_replication_slot({});) if nobody needs it, or choose another name "
       "with --slot",
@@ -127,7 +127,7 @@ std::vector<Problem> slot_problems(const SlotFacts& slot, const std::string& dat
   return {};
 }
 
-std::vector<Problem> table_problems(const TableFacts& table) {
+std::vector<Problem> table_problems(const TableInfo& table) {
   const auto name = full_name(table);
   if (table.persistence != 'p') {
     return {{fmt::format("table \"{}\" is {}: its rows are not in the WAL, so nothing can be relayed", name,

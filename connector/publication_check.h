@@ -14,18 +14,18 @@ struct Problem {
 };
 
 // Why rows inserted into the table do not come under its name, or not all of them; empty if they do.
-[[nodiscard]] std::vector<Problem> coverage_problems(const std::string& publication, const PublicationFacts& facts,
-                                                     const TableFacts& table);
+[[nodiscard]] std::vector<Problem> coverage_problems(const std::string& publication, const PublicationInfo& facts,
+                                                     const TableInfo& table);
 
 // Mapped columns that a column list leaves out. `mapped`: those that the table has.
-[[nodiscard]] std::vector<Problem> column_list_problems(const std::string& publication, const PublicationFacts& facts,
-                                                        const TableFacts& table,
+[[nodiscard]] std::vector<Problem> column_list_problems(const std::string& publication, const PublicationInfo& facts,
+                                                        const TableInfo& table,
                                                         const std::vector<std::string>& mapped);
 
 // Why a slot is of no use to this relay; empty if it is.
-[[nodiscard]] std::vector<Problem> slot_problems(const SlotFacts& slot, const std::string& database);
+[[nodiscard]] std::vector<Problem> slot_problems(const SlotInfo& slot, const std::string& database);
 
 // A table that logical decoding never sees; empty if it does.
-[[nodiscard]] std::vector<Problem> table_problems(const TableFacts& table);
+[[nodiscard]] std::vector<Problem> table_problems(const TableInfo& table);
 
 }  // namespace walrelay

@@ -87,7 +87,7 @@ PgError explain_creation(const PgError& error, const std::string& slot) {
 
 // The Begin message of the first transaction that the slot would send, if there is one: tag, commit LSN, commit time,
 // xid.
-PgRows peek_first(PgConnection& connection, const SlotFacts& slot, const std::string& publication) {
+PgRows peek_first(PgConnection& connection, const SlotInfo& slot, const std::string& publication) {
   const PgTransaction transaction(connection);
   connection.exec(fmt::format("SET LOCAL statement_timeout = {}", kPeekTimeout.count()));
   return connection.exec(
@@ -122,7 +122,7 @@ void create_slot(PgConnection& creator, PgConnection& observer, const std::strin
   }
 }
 
-std::string describe_user(const SlotFacts& slot) {
+std::string describe_user(const SlotInfo& slot) {
   auto text = fmt::format("pid {}", slot.active_pid);
   if (!slot.application_name.empty()) text += ", " + slot.application_name;
   if (!slot.client_address.empty()) text += " from " + slot.client_address;
@@ -147,7 +147,7 @@ bool drop_publication(PgConnection& connection, const std::string& publication) 
   return true;
 }
 
-PublicationAge compare_ages(PgConnection& connection, const SlotFacts& slot, const std::string& publication) {
+PublicationAge compare_ages(PgConnection& connection, const SlotInfo& slot, const std::string& publication) {
   if (slot.active) return PublicationAge::unknown;
   try {
     connection.clear_notices();
@@ -161,7 +161,7 @@ PublicationAge compare_ages(PgConnection& connection, const SlotFacts& slot, con
   return connection.noticed("skipped loading publication") ? PublicationAge::too_young : PublicationAge::fits;
 }
 
-std::optional<double> oldest_commit_age(PgConnection& connection, const SlotFacts& slot,
+std::optional<double> oldest_commit_age(PgConnection& connection, const SlotInfo& slot,
                                         const std::string& publication) {
   if (slot.active) return std::nullopt;
   try {

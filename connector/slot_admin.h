@@ -32,7 +32,7 @@ bool drop_slot(PgConnection& connection, const std::string& slot);
 bool drop_publication(PgConnection& connection, const std::string& publication);
 
 // "pid 4711, walrelay/shop from 10.0.0.5, role relay": the session that uses a slot.
-[[nodiscard]] std::string describe_user(const SlotFacts& slot);
+[[nodiscard]] std::string describe_user(const SlotInfo& slot);
 
 enum class PublicationAge : std::uint8_t {
   fits,       // what the slot sends next can be decoded with the publication
@@ -41,12 +41,12 @@ enum class PublicationAge : std::uint8_t {
 };
 
 // Looks at the first change that a free slot would send, confirming nothing.
-[[nodiscard]] PublicationAge compare_ages(PgConnection& connection, const SlotFacts& slot,
+[[nodiscard]] PublicationAge compare_ages(PgConnection& connection, const SlotInfo& slot,
                                           const std::string& publication);
 
 // Seconds since the first transaction that a free slot would send was committed; 0 if it has none to send, nothing if
 // that cannot be told: slot in use, or too much to look through.
-[[nodiscard]] std::optional<double> oldest_commit_age(PgConnection& connection, const SlotFacts& slot,
+[[nodiscard]] std::optional<double> oldest_commit_age(PgConnection& connection, const SlotInfo& slot,
                                                       const std::string& publication);
 
 }  // namespace walrelay

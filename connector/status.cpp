@@ -16,7 +16,7 @@ namespace walrelay {
 namespace {
 
 struct SlotLine {
-  SlotFacts slot;
+  SlotInfo slot;
   std::optional<double> lag_seconds;  // unset: cannot be told from here
 };
 
@@ -38,7 +38,7 @@ std::optional<double> ask_instance(const std::string& listen, const std::string&
   return parsed.ec == std::errc{} ? std::optional(seconds) : std::nullopt;
 }
 
-std::optional<double> lag_seconds(PgConnection& connection, const Config& config, const SlotFacts& slot) {
+std::optional<double> lag_seconds(PgConnection& connection, const Config& config, const SlotInfo& slot) {
   if (slot.lost() || !slot.confirmed_lsn || slot.type != "logical") return std::nullopt;
   if (slot.lag_bytes == 0) return 0.0;
   if (slot.active) return ask_instance(config.http.listen, slot.name);
@@ -47,7 +47,7 @@ std::optional<double> lag_seconds(PgConnection& connection, const Config& config
 
 std::string or_dash(const std::optional<std::int64_t>& number) { return number ? std::to_string(*number) : "-"; }
 
-std::string state_of(const SlotFacts& slot) {
+std::string state_of(const SlotInfo& slot) {
   if (slot.lost()) return "lost";
   if (slot.active) return "active, " + describe_user(slot);
   return "not in use";
@@ -86,7 +86,7 @@ void write_lsn(JsonWriter& json, std::string_view key, const std::optional<Lsn>&
   }
 }
 
-void write_instance(JsonWriter& json, const SlotFacts& slot) {
+void write_instance(JsonWriter& json, const SlotInfo& slot) {
   json.key("instance");
   if (slot.active_pid == 0) {
     json.null();
@@ -116,7 +116,7 @@ void write_slot(JsonWriter& json, const SlotLine& line, const Config& config) {
   json.end_object();
 }
 
-std::string as_json(const std::vector<SlotLine>& lines, const ServerFacts& server, const Config& config) {
+std::string as_json(const std::vector<SlotLine>& lines, const ServerInfo& server, const Config& config) {
   std::string out;
   JsonWriter json(out);
   json.begin_object().key("server_version").string(server.version).key("wal_lsn").string(server.wal_lsn.to_string());
