@@ -172,6 +172,14 @@ KafkaConfHandle make_kafka_conf(const KafkaProperties& properties) {
   return conf;
 }
 
+KafkaClientHandle make_kafka_producer(KafkaConfHandle conf) {
+  std::array<char, 512> reason{};
+  KafkaClientHandle client(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), reason.data(), reason.size()));
+  if (!client) throw SinkConfigError(fmt::format("sink.kafka: {}", reason.data()));
+  static_cast<void>(conf.release());  // the client's now
+  return client;
+}
+
 void validate_kafka_properties(const KafkaProperties& properties) { static_cast<void>(make_kafka_conf(properties)); }
 
 std::string scram_remark(const KafkaProperties& properties) {

@@ -19,7 +19,11 @@ using KafkaProperties =
 // guarantee (with the reason), and if bootstrap.servers is missing. The value of a secret is in no message.
 [[nodiscard]] KafkaConfHandle make_kafka_conf(const KafkaProperties& properties);
 
-// The same checks without the result.
+// Starts a producer's threads; does not wait for a connection. Throws SinkConfigError for properties that contradict
+// each other or name files that cannot be read.
+[[nodiscard]] KafkaClientHandle make_kafka_producer(KafkaConfHandle conf);
+
+// The checks of make_kafka_conf() without its result.
 void validate_kafka_properties(const KafkaProperties& properties);
 
 // What works but will bite, one line each.

@@ -28,14 +28,6 @@ FileDescriptor make_wakeup() {
   return wakeup;
 }
 
-KafkaClientHandle make_client(KafkaConfHandle conf) {
-  std::array<char, 512> reason{};
-  KafkaClientHandle client(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), reason.data(), reason.size()));
-  if (!client) throw SinkConfigError(fmt::format("sink.kafka: {}", reason.data()));
-  static_cast<void>(conf.release());  // the client's now
-  return client;
-}
-
 std::size_t size_of(const NullableBytes& bytes) { return bytes ? bytes->size() : 0; }
 
 // librdkafka tells NULL from empty by the pointer, and an empty view may have none.
@@ -72,7 +64,7 @@ KafkaSink::KafkaSink(KafkaSinkOptions options) : options_(std::move(options)), w
                            RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_LOG);
   auto_create_topics_ = kafka_property(options_.properties, "allow.auto.create.topics") != "false";
   compressed_ = kafka_conf_value(conf.get(), "compression.codec") != "none";
-  client_ = make_client(std::move(conf));
+  client_ = make_kafka_producer(std::move(conf));
   queue_.reset(rd_kafka_queue_get_main(client_.get()));
   rd_kafka_set_log_queue(client_.get(), nullptr);  // nullptr: the main queue
   rd_kafka_queue_io_event_enable(queue_.get(), wakeup_.get(), &kOne, sizeof kOne);

@@ -1,9 +1,10 @@
 #include "sinks/kafka_topics.h"
 
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <memory>
+
+#include "sinks/kafka_config_values.h"
 
 namespace walrelay {
 namespace {
@@ -19,20 +20,6 @@ bool is_no_answer(rd_kafka_resp_err_t error) {
          error == RD_KAFKA_RESP_ERR__DESTROY || error == RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE;
 }
 
-std::optional<std::size_t> find_number(const rd_kafka_ConfigResource_t* resource, std::string_view wanted) {
-  std::size_t count = 0;
-  const rd_kafka_ConfigEntry_t** entries = rd_kafka_ConfigResource_configs(resource, &count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const char* value = rd_kafka_ConfigEntry_value(entries[i]);
-    if (rd_kafka_ConfigEntry_name(entries[i]) != wanted || value == nullptr) continue;
-    const std::string_view text(value);
-    std::size_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc{} && end == text.data() + text.size()) return number;
-  }
-  return std::nullopt;
-}
-
 void take_description(KafkaTopic& topic, rd_kafka_event_t* event) {
   topic.missing = false;
   topic.max_message_bytes.reset();
@@ -41,7 +28,7 @@ void take_description(KafkaTopic& topic, rd_kafka_event_t* event) {
   const rd_kafka_ConfigResource_t** resources = rd_kafka_DescribeConfigs_result_resources(result, &count);
   if (count == 0) return;
   topic.missing = rd_kafka_ConfigResource_error(resources[0]) == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
-  topic.max_message_bytes = find_number(resources[0], "max.message.bytes");
+  topic.max_message_bytes = kafka_config_number(resources[0], "max.message.bytes");
 }
 
 }  // namespace
