@@ -169,14 +169,14 @@ int PostgresServer::version() { return PQserverVersion(session().handle()) / 10'
 
 PgSession& PostgresServer::session() {
   if (session_ && PQstatus(session_->handle()) != CONNECTION_OK) session_.reset();
-  if (!session_) session_.emplace(dsn());
+  if (!session_) session_ = std::make_unique<PgSession>(dsn());
   return *session_;
 }
 
 TestDatabase::TestDatabase(std::string server_dsn)
     : server_dsn_(std::move(server_dsn)), name_(unique_name()), dsn_(server_dsn_ + " dbname=" + name_) {
   PgSession(server_dsn_).exec("CREATE DATABASE " + name_);
-  session_.emplace(dsn_);
+  session_ = std::make_unique<PgSession>(dsn_);
 }
 
 TestDatabase::TestDatabase() : TestDatabase(shared_postgres()) {}

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,7 +68,7 @@ class PostgresServer {
   std::uint16_t port_ = 0;
   std::string past_log_;
   std::unique_ptr<Process> server_;
-  std::optional<PgSession> session_;
+  std::unique_ptr<PgSession> session_;
 };
 
 // A database of its own on a server that tests share. Gone with the object, together with its replication slots.
@@ -92,7 +91,7 @@ class TestDatabase {
   std::string server_dsn_;
   std::string name_;
   std::string dsn_;
-  std::optional<PgSession> session_;
+  std::unique_ptr<PgSession> session_;
 };
 
 }  // namespace walrelay::test

@@ -42,6 +42,7 @@ Identity identity_of(const std::string& user) {
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> result;
+  result.reserve(words.size() + 1);
   for (auto& word : words) result.push_back(word.data());
   result.push_back(nullptr);
   return result;
@@ -49,7 +50,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 
 std::vector<std::string> merged_environment(const std::vector<std::pair<std::string, std::string>>& added) {
   std::vector<std::string> result;
-  for (const auto& [name, value] : added) result.push_back(name + "=" + value);
+  result.reserve(added.size());
+  for (const auto& [name, value] : added) result.push_back(fmt::format("{}={}", name, value));
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     bool replaced = false;
@@ -106,7 +108,7 @@ std::size_t memory_figure(pid_t pid, const std::string& name) {
 
 }  // namespace
 
-Process::Process(std::string program, std::vector<std::string> arguments, ProcessOptions options) {
+Process::Process(const std::string& program, std::vector<std::string> arguments, const ProcessOptions& options) {
   arguments.insert(arguments.begin(), program);
   auto environment = merged_environment(options.environment);
   const auto argument_pointers = pointers(arguments);
@@ -159,9 +161,9 @@ std::optional<ExitStatus> Process::wait(milliseconds at_most) {
 std::size_t Process::resident_bytes() const { return memory_figure(pid_, "VmRSS"); }
 std::size_t Process::peak_resident_bytes() const { return memory_figure(pid_, "VmHWM"); }
 
-CommandResult run_command(std::string program, std::vector<std::string> arguments, ProcessOptions options,
+CommandResult run_command(const std::string& program, std::vector<std::string> arguments, const ProcessOptions& options,
                           milliseconds at_most) {
-  Process process(std::move(program), std::move(arguments), std::move(options));
+  Process process(program, std::move(arguments), options);
   const auto ended = process.wait(at_most);
   return {ended ? ended->code : -1, process.output(), process.errors()};
 }

@@ -30,7 +30,7 @@ struct ExitStatus {
 class Process {
  public:
   // `program` is a path, or a name looked up in $PATH. Standard input is empty.
-  Process(std::string program, std::vector<std::string> arguments, ProcessOptions options = {});
+  Process(const std::string& program, std::vector<std::string> arguments, const ProcessOptions& options = {});
   ~Process();  // SIGKILL, unless it has ended
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -63,8 +63,8 @@ struct CommandResult {
 };
 
 // Runs a program to its end; after `at_most` it is killed.
-[[nodiscard]] CommandResult run_command(std::string program, std::vector<std::string> arguments,
-                                        ProcessOptions options = {},
+[[nodiscard]] CommandResult run_command(const std::string& program, std::vector<std::string> arguments,
+                                        const ProcessOptions& options = {},
                                         std::chrono::milliseconds at_most = std::chrono::seconds(30));
 
 }  // namespace walrelay::test

@@ -41,17 +41,18 @@ bool fits(const std::string& line, const std::string& name, const std::map<std::
 }  // namespace
 
 CommandResult walrelay_command(std::vector<std::string> arguments, const std::string& configuration,
-                               ProcessOptions options, milliseconds at_most) {
+                               const ProcessOptions& options, milliseconds at_most) {
   const TempDir directory;
   if (!configuration.empty()) {
     arguments.emplace_back("-c");
     arguments.push_back(configuration_file(directory, configuration));
   }
-  return run_command(kProgram, std::move(arguments), std::move(options), at_most);
+  return run_command(kProgram, std::move(arguments), options, at_most);
 }
 
-RelayProcess::RelayProcess(const std::string& configuration, std::vector<std::string> arguments, ProcessOptions options)
-    : process_(kProgram, run_arguments(directory_, configuration, std::move(arguments)), std::move(options)) {}
+RelayProcess::RelayProcess(const std::string& configuration, std::vector<std::string> arguments,
+                           const ProcessOptions& options)
+    : process_(kProgram, run_arguments(directory_, configuration, std::move(arguments)), options) {}
 
 std::optional<std::uint16_t> RelayProcess::http_port() {
   static const std::regex listening("serving metrics and health.*\\bport\\W+([0-9]+)");

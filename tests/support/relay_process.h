@@ -15,7 +15,7 @@ namespace walrelay::test {
 
 // Runs `walrelay <arguments>` to its end; the file `configuration`, if not "", is given with -c.
 [[nodiscard]] CommandResult walrelay_command(std::vector<std::string> arguments, const std::string& configuration = "",
-                                             ProcessOptions options = {},
+                                             const ProcessOptions& options = {},
                                              std::chrono::milliseconds at_most = std::chrono::seconds(30));
 
 struct HttpReply {
@@ -28,7 +28,7 @@ class RelayProcess {
  public:
   // `configuration` is TOML without [http].
   explicit RelayProcess(const std::string& configuration, std::vector<std::string> arguments = {},
-                        ProcessOptions options = {});
+                        const ProcessOptions& options = {});
 
   [[nodiscard]] Process& process() { return process_; }
   [[nodiscard]] std::string log() const { return process_.errors(); }  // standard error

@@ -51,6 +51,7 @@ int serve(const std::string& file, int caller) {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   const int log = open((file + ".log").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (log < 0 || nothing < 0) return 1;
   dup2(nothing, 0);
   dup2(log, 1);
   dup2(log, 2);
