@@ -76,6 +76,10 @@ bool AsyncConnection::flush() {
   return pending >= 0;
 }
 
+void AsyncConnection::check_idle() {
+  if (PQconsumeInput(connection_.get()) == 0 || PQstatus(connection_.get()) == CONNECTION_BAD) fail(describe(nullptr));
+}
+
 void AsyncConnection::poll_result() {
   if ((wants_write_ && !flush()) || PQconsumeInput(connection_.get()) == 0) return fail(describe(nullptr));
   while (PQisBusy(connection_.get()) == 0) {

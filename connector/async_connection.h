@@ -45,6 +45,10 @@ class AsyncConnection {
   [[nodiscard]] bool wants_write() const { return wants_write_; }
   // False if the connection is gone.
   bool flush();
+  // When the descriptor is readable although nothing was asked: the server may have ended the connection.
+  void check_idle();
+  // Closes it for a reason of the caller's.
+  void abandon(SourceError why) { fail(std::move(why)); }
   [[nodiscard]] const PgTarget& target() const { return target_; }
 
  private:

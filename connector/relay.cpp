@@ -363,6 +363,8 @@ bool Relay::drain_finished() const {
 
 void Relay::check_ends() {
   if (end_ != RelayEnd::none) return;
+  // Also seen while nothing is read: a status update could not be sent.
+  if (source_ != nullptr && source_->end() != SourceEnd::none) return stop(RelayEnd::source_ended, "");
   if (auto fatal = sink_.fatal_reason()) return stop(RelayEnd::sink_fatal, std::move(*fatal));
   if (!halt_reason_.empty()) {
     if (sink_.in_flight_events() == 0 || now_ >= *halt_deadline_) stop(RelayEnd::poison, halt_reason_);

@@ -90,6 +90,8 @@ class Relay {
   [[nodiscard]] bool idle() const { return frontier_.idle(); }
   // Not reading because of the sink.
   [[nodiscard]] bool paused() const { return blocked_event_.has_value() || !dead_letters_.empty(); }
+  // Whether step() reads from the source: if not, its descriptor is not to be waited for.
+  [[nodiscard]] bool reading() const { return may_receive(); }
   // How long something has been in flight without one delivery; zero if nothing is.
   [[nodiscard]] Duration stalled_for(Instant now) const;
   // How long the server has said nothing although it was asked to; zero while reading is paused.

@@ -32,7 +32,7 @@ ReplicationSource::Phase ReplicationSource::advance(Instant now) {
   } else if (phase_ == Phase::connecting && state == State::ready) {
     identify();
   } else if (phase_ == Phase::identifying && state == State::ready) {
-    take_identity();
+    take_history();
   } else if (phase_ == Phase::starting && state != State::busy) {
     started(state);
   }
@@ -45,7 +45,7 @@ void ReplicationSource::identify() {
   phase_ = Phase::identifying;
 }
 
-void ReplicationSource::take_identity() {
+void ReplicationSource::take_history() {
   const PgResultHandle result = connection_.take_result();
   if (!result || PQresultStatus(result.get()) != PGRES_TUPLES_OK || PQntuples(result.get()) != 1 ||
       PQnfields(result.get()) < 4) {
@@ -54,14 +54,14 @@ void ReplicationSource::take_identity() {
   const auto field = [&](int column) { return std::string_view{PQgetvalue(result.get(), 0, column)}; };
   const auto timeline = field(1);
   const auto flushed = Lsn::parse(field(2));
-  const auto [stop, bad] = std::from_chars(timeline.data(), timeline.data() + timeline.size(), identity_.timeline);
+  const auto [stop, bad] = std::from_chars(timeline.data(), timeline.data() + timeline.size(), history_.timeline);
   if (bad != std::errc{} || !flushed) {
     return end_with(SourceEnd::error, {"", fmt::format("{}: IDENTIFY_SYSTEM gave timeline \"{}\" and position \"{}\"",
                                                        connection_.target().to_string(), timeline, field(2))});
   }
-  identity_.system_identifier = field(0);
-  identity_.flushed = *flushed;
-  identity_.database = field(3);
+  history_.system_identifier = field(0);
+  history_.flushed = *flushed;
+  history_.database = field(3);
   phase_ = Phase::identified;
 }
 

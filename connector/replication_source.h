@@ -2,7 +2,7 @@
 // The replication connection: START_REPLICATION … LOGICAL on a slot with the pgoutput plugin.
 // PostgreSQL manual, "Streaming Replication Protocol". Thread: the loop thread; nothing blocks.
 //
-// Phases in order: connecting → identified (the owner compares the server's identity and calls start()) → starting →
+// Phases in order: connecting → identified (the owner compares the server's history and calls start()) → starting →
 // streaming → ended. receive() is useful while streaming; before that, advance() drives the connection.
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 namespace walrelay {
 
 // Which server and history this is: what a slot's position is meaningful in.
-struct ServerIdentity {
+struct ServerHistory {
   std::string system_identifier;
   std::uint32_t timeline = 0;
   Lsn flushed;  // end of the server's log
   std::string database;
 
-  [[nodiscard]] bool same_history(const ServerIdentity& other) const {
+  [[nodiscard]] bool continues(const ServerHistory& other) const {
     return system_identifier == other.system_identifier && timeline == other.timeline && database == other.database;
   }
 };
@@ -35,7 +35,7 @@ class ReplicationSource final : public Source {
   // Goes on with connecting, identifying, starting or finishing.
   Phase advance(Instant now);
   [[nodiscard]] Phase phase() const { return phase_; }
-  [[nodiscard]] const ServerIdentity& identity() const { return identity_; }
+  [[nodiscard]] const ServerHistory& history() const { return history_; }
   [[nodiscard]] int server_version() const { return PQserverVersion(connection_.raw()); }  // e.g. 150018
   [[nodiscard]] bool tls() const { return PQsslInUse(connection_.raw()) != 0; }
 
@@ -56,7 +56,7 @@ class ReplicationSource final : public Source {
  private:
   static void on_notice(void* self, const PGresult* notice);
   void identify();
-  void take_identity();
+  void take_history();
   void started(AsyncConnection::State state);
   ReceiveStatus stream_ended();
   void end_with(SourceEnd why, SourceError error);
@@ -64,7 +64,7 @@ class ReplicationSource final : public Source {
 
   AsyncConnection connection_;
   Phase phase_ = Phase::connecting;
-  ServerIdentity identity_;
+  ServerHistory history_;
   PgMemory frame_;
   std::string refused_publication_;  // a warning that means rows are being left out
   SourceEnd end_ = SourceEnd::none;

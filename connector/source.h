@@ -35,7 +35,7 @@ class Source {
   // One CopyData frame of the replication stream; the view is valid until the next call of receive().
   [[nodiscard]] virtual ReceiveStatus receive(std::string_view& frame) = 0;
 
-  // Why receive() said ended; none before that.
+  // Why it is over; none while it goes on.
   [[nodiscard]] virtual SourceEnd end() const = 0;
   [[nodiscard]] virtual const SourceError& error() const = 0;
 

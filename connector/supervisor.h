@@ -1,0 +1,113 @@
+#pragma once
+// Sessions over time: waits for the server and for its turn (one active, the others stand by), starts a replication
+// session, runs the relay, reconnects, makes way for a server that shuts down or for a sink that is away, and ends for
+// what cannot heal.
+//
+// One loop on one thread; it sleeps on descriptors and the nearest deadline. `run` never creates a slot.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "connector/backoff.h"
+#include "connector/config.h"
+#include "connector/event_poll.h"
+#include "connector/exit_code.h"
+#include "connector/relay.h"
+#include "connector/replication_source.h"
+#include "connector/server_watch.h"
+#include "connector/status_board.h"
+
+namespace walrelay {
+
+// What a supervisor works with; all of it stays the caller's and outlives the supervisor.
+struct SupervisorParts {
+  const Config& config;
+  OutboxRouter& router;
+  RelayMetrics& metrics;
+  StatusBoard& board;
+  const Clock& clock;
+  std::function<std::unique_ptr<Sink>()> make_sink;  // again after a fatal error of the sink
+  SignalFd& signals;
+};
+
+class Supervisor {
+ public:
+  Supervisor(SupervisorParts parts, std::uint64_t seed);
+
+  // Until there is a reason to end. `drain`: once all that was committed before the start is confirmed.
+  ExitCode run(bool drain);
+
+ private:
+  static constexpr Duration kSleepMax = std::chrono::seconds(1);  // also the heartbeat's longest pause
+
+  enum class Phase : std::uint8_t {
+    waiting,      // for facts about the server and the slot
+    standby,      // another connection has the slot
+    backing_off,  // until retry_at_
+    connecting,   // the replication connection, up to the start of the stream
+    streaming,
+    finishing,         // the stream is being ended in order; then after_finish_
+    waiting_for_sink,  // disconnected, so as not to be in the server's way
+  };
+
+  void step(Instant now);
+  void take_signals(Instant now);
+  void wait_for_facts(Instant now);
+  [[nodiscard]] bool slot_is_usable(const ServerFacts& facts);
+  void open_session(Instant now);
+  void connect(Instant now);
+  void start_stream();
+  void begin_streaming(Instant now);
+  void stream(Instant now);
+  void handle_relay_end(Instant now);
+  void source_ended(Instant now);
+  void make_way(Instant now);
+  void replace_sink(const std::string& why);
+  void finish_session(Phase next, Instant now);
+  void end_session();
+  void finish(Instant now);
+  void wait_for_sink(Instant now);
+  void resolve_relation();
+  void check_drain_target(Instant now);
+
+  void back_off(const std::string& why, Instant now);
+  void enter(Phase phase, RelayState state);
+  void stop(ExitCode code, const std::string& why);
+  void report(Instant now);
+  void report_sink();
+  void report_publication();
+  void sleep(Instant now);
+
+  SupervisorParts parts_;
+  ServerWatch watch_;
+  std::unique_ptr<Sink> sink_;
+  std::optional<Relay> relay_;
+  std::optional<ReplicationSource> source_;
+  std::optional<ServerHistory> history_;  // that relay_ belongs to
+  std::uint16_t epoch_ = 0;
+  Backoff backoff_;
+  EventPoll poll_;
+
+  Phase phase_ = Phase::waiting;
+  Phase after_finish_ = Phase::waiting;
+  Instant facts_wanted_since_{};
+  Instant retry_at_{};
+  Instant finish_deadline_{};
+  StepResult work_;
+  bool watch_readable_ = false;
+  std::optional<RelationId> asked_for_;
+
+  bool drain_requested_ = false;
+  std::optional<Lsn> drain_target_;
+  std::optional<int> signal_;
+  std::optional<ExitCode> exit_;
+  ExitCode exit_after_finish_ = ExitCode::done;
+  std::string last_logged_;
+  bool sink_reachable_ = true;
+  std::vector<std::string> unpublished_;
+};
+
+}  // namespace walrelay

@@ -1,0 +1,76 @@
+// What the supervisor tells the outside each step, and what it sleeps on.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "connector/log.h"
+#include "connector/supervisor.h"
+
+namespace walrelay {
+
+void Supervisor::report(Instant) {
+  auto& metrics = parts_.metrics;
+  if (const auto& facts = watch_.facts()) {
+    metrics.server_wal_lsn.set(facts->position);
+    if (facts->slot && facts->slot->retained_bytes) {
+      metrics.slot_retained_bytes.set(*facts->slot->retained_bytes);
+    } else {
+      metrics.slot_retained_bytes.clear();
+    }
+    if (phase_ == Phase::standby && facts->slot) metrics.confirmed_lsn.set(facts->slot->confirmed);
+  } else {
+    metrics.server_wal_lsn.clear();
+    metrics.slot_retained_bytes.clear();
+  }
+  if (!relay_) metrics.oldest_unconfirmed_commit.clear();
+  report_sink();
+  report_publication();
+}
+
+void Supervisor::report_sink() {
+  const auto health = sink_->health();
+  if (health.reachable == sink_reachable_) return;
+  sink_reachable_ = health.reachable;
+  if (health.reachable) {
+    parts_.board.unblock(ReadySubject::sink);
+    log_info("sink_connected", "the sink can be reached");
+  } else {
+    parts_.board.block(ReadySubject::sink, health.why);
+    parts_.board.set_last_error(health.why, parts_.clock.wall());
+    log_warning("sink_away", health.why);
+  }
+}
+
+void Supervisor::report_publication() {
+  const auto& missing = watch_.unpublished();
+  if (!missing || *missing == unpublished_) return;
+  unpublished_ = *missing;
+  if (unpublished_.empty()) return parts_.board.unblock(ReadySubject::publication);
+  for (const auto& table : unpublished_) {
+    const auto why = fmt::format(
+        "table \"{}\" is not in publication \"{}\": its events are not relayed; remedy: ALTER PUBLICATION ... ADD "
+        "TABLE",
+        table, parts_.config.postgres.publication);
+    parts_.board.block(ReadySubject::publication, why);
+    log_error("table_not_published", why, {{"table", table}, {"publication", parts_.config.postgres.publication}});
+  }
+}
+
+void Supervisor::sleep(Instant now) {
+  Instant deadline = std::min(watch_.deadline(), now + kSleepMax);
+  if (relay_) deadline = std::min(deadline, relay_->deadline());
+  if (phase_ == Phase::backing_off) deadline = std::min(deadline, retry_at_);
+  if (phase_ == Phase::finishing) deadline = std::min(deadline, finish_deadline_);
+  poll_.clear();
+  poll_.add(parts_.signals.descriptor());
+  poll_.add(sink_->descriptor());
+  const auto watch = poll_.add(watch_.descriptor(), watch_.wants_write());
+  const bool reading = phase_ != Phase::streaming || relay_->reading();
+  if (source_ && reading) poll_.add(source_->descriptor(), source_->wants_write());
+  // A paused socket is left alone unless something waits to be written: its hang-up would wake the loop without end.
+  if (source_ && !reading && source_->wants_write()) poll_.add_write_only(source_->descriptor(), true);
+  poll_.wait(deadline - now);
+  watch_readable_ = poll_.readable(watch);
+}
+
+}  // namespace walrelay
