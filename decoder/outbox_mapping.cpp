@@ -124,10 +124,10 @@ class Binder {
     }
     const bool is_bytea = part.value.passes_through() && bound.missing_column.empty() && !bound.dropped &&
                           columns_[bound.columns.front()].type_id == kByteaTypeId;
-    // The id and the topic are text for people too; a header that repeats the id says the same.
+    // The id and the topic are text for people too. (A header that repeats the id is not filled by its own template.)
     const bool is_bytes =
         part.part == EventPart::key || part.part == EventPart::value || part.part == EventPart::header;
-    bound.decode_bytea = is_bytea && is_bytes && !part.carries_id;
+    bound.decode_bytea = is_bytea && is_bytes;
     if (mapping_.of_messages) bound.preferred = preferred_field(part.part);
     return bound;
   }

@@ -1,4 +1,6 @@
 // How the values of a row become an event.
+#include <array>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -207,6 +209,18 @@ TEST_CASE("router: a topic name that Kafka forbids is a failure of topic, the re
   for (const auto& name : {std::string("..."), std::string("A-z_0.9"), std::string(249, 'x')}) {
     CHECK(OneRow(rules, {{"t"}, {"payload"}}, {name, "x"}).routed.status == RouteStatus::event);
   }
+}
+
+TEST_CASE("router: a row that stands where the last one stood is read anew") {
+  auto rules = plain_rules();
+  rules.key = "{payload/a}";
+  OutboxRouter router({rules});
+  TestTable table(kTableId, "public", "outbox", {{"payload"}});
+  (void)router.relation(table.describe());
+  std::string buffer = R"({"a":1})";
+  CHECK(router.route(table.insert({buffer}), kCommitTime).event.key == "1");
+  buffer[5] = '2';
+  CHECK(router.route(table.insert({buffer}), kCommitTime).event.key == "2");
 }
 
 TEST_CASE("router: text that should be JSON and is not is a failure of mapping that names the column") {
