@@ -8,15 +8,21 @@ namespace {
 std::atomic<std::size_t> count{0};
 }
 
-// The array, nothrow and sized forms of the standard library all end in these; over-aligned ones are not counted.
-void* operator new(std::size_t size) {
+// All forms for single objects, since AddressSanitizer tells its own from ours. Array and over-aligned ones stay as
+// they are: the library's end in the first of these, the sanitizer's are not counted.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++count;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  return std::malloc(size == 0 ? 1 : size);
+}
+
+void* operator new(std::size_t size) {
+  if (void* memory = operator new(size, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 
 namespace walrelay::test {
 
