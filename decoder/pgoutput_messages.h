@@ -2,8 +2,8 @@
 // The messages of the pgoutput plugin, protocol version 1 with the optional Message ('M').
 // Source: PostgreSQL manual, "Logical Replication Message Formats". Times are microseconds since 2000-01-01 00:00 UTC.
 //
-// Every string_view and span points into the decoded buffer or into the decoder that made the message: both stay valid until
-// that decoder's next decode() or until the buffer is released, whichever comes first.
+// Every string_view and span points into the decoded buffer or into the decoder that made the message: both stay valid
+// until that decoder's next decode() or until the buffer is released, whichever comes first.
 
 #include <cstdint>
 #include <span>
@@ -97,7 +97,7 @@ struct LogicalMessage {
   std::string_view content;
 };
 
-using PgoutputMessage = std::variant<BeginMessage, CommitMessage, OriginMessage, RelationMessage, TypeMessage, InsertMessage,
-                                     UpdateMessage, DeleteMessage, TruncateMessage, LogicalMessage>;
+using PgoutputMessage = std::variant<BeginMessage, CommitMessage, OriginMessage, RelationMessage, TypeMessage,
+                                     InsertMessage, UpdateMessage, DeleteMessage, TruncateMessage, LogicalMessage>;
 
 }  // namespace walrelay
