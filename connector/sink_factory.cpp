@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "connector/log.h"
+#include "sinks/file_sink.h"
 #include "sinks/kafka_sink.h"
+#include "sinks/sink_error.h"
 
 namespace walrelay {
 
@@ -36,10 +38,11 @@ std::unique_ptr<Sink> make_sink(const Config& config) {
     case SinkType::kafka:
       return std::make_unique<KafkaSink>(KafkaSinkOptions{config.sink.kafka, limits(config.delivery), log_sink});
     case SinkType::stdout_lines:
+      return std::make_unique<FileSink>(LineFile::standard_output(), limits(config.delivery), log_sink);
     case SinkType::file:
-      break;
+      return std::make_unique<FileSink>(LineFile::open(config.sink.file_path), limits(config.delivery), log_sink);
   }
-  return nullptr;
+  throw SinkConfigError("sink.type has no sink");
 }
 
 std::string describe_sink(const SinkOptions& options) {
