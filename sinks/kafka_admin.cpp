@@ -70,7 +70,7 @@ class Inspection {
       const auto error = rd_kafka_event_error(event.get());
       if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_ERROR || !is_connection_error(error)) continue;
       if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) continue;  // only follows what says why
-      connection_error_ = rd_kafka_event_error_string(event.get());
+      connection_error_ = without_broker_state(rd_kafka_event_error_string(event.get()));
       if (error != RD_KAFKA_RESP_ERR__AUTHENTICATION) continue;
       login_refused_ = true;
       if (const auto remark = scram_remark(properties_); !remark.empty()) connection_error_ += "; " + remark;

@@ -84,6 +84,11 @@ bool is_connection_error(rd_kafka_resp_err_t error) {
   }
 }
 
+std::string_view without_broker_state(std::string_view text) {
+  const auto at = text.rfind(" (after ");
+  return at != std::string_view::npos && text.ends_with(')') ? text.substr(0, at) : text;
+}
+
 bool is_valid_topic_name(std::string_view name) {
   constexpr std::size_t kLongest = 249;
   return !name.empty() && name.size() <= kLongest && name != "." && name != ".." &&

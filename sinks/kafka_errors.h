@@ -24,6 +24,10 @@ namespace walrelay {
 // Whether an error of the client means that a broker cannot be reached or does not let us in.
 [[nodiscard]] bool is_connection_error(rd_kafka_resp_err_t error);
 
+// librdkafka's text without what it appends for its own developers: " (after 0ms in state CONNECT, 3 identical error(s)
+// suppressed)".
+[[nodiscard]] std::string_view without_broker_state(std::string_view text);
+
 // Kafka's rule for topic names: 1 to 249 of [a-zA-Z0-9._-], neither "." nor "..".
 [[nodiscard]] bool is_valid_topic_name(std::string_view name);
 

@@ -33,7 +33,8 @@ constexpr Property kDefaults[] = {
     {"queue.buffering.max.kbytes", "2097151"},
     // The partition that Java clients choose.
     {"partitioner", "murmur2_random"},
-    // Short, since a batch fills by itself while the ones before it are under way; see KafkaSink::nudge().
+    // Short, since a batch fills by itself while the ones before it are under way; the stream need not be busy for
+    // that.
     {"linger.ms", "0.5"},
     {"socket.nagle.disable", "true"},
     // How long a topic that is being created may stay unknown before its events count as refused; the default of 30 s

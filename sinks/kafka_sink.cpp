@@ -192,8 +192,6 @@ void KafkaSink::drop_handed_out() {
   handed_out_ = 0;
 }
 
-void KafkaSink::nudge() {}
-
 void KafkaSink::flush(milliseconds at_most) {
   const auto deadline = std::chrono::steady_clock::now() + at_most;
   while (in_flight_events_ > 0 && !fatal_reason_) {
@@ -249,11 +247,11 @@ void KafkaSink::take_report(const rd_kafka_message_t* message) {
 
 void KafkaSink::take_error(rd_kafka_event_t* event) {
   const auto error = rd_kafka_event_error(event);
-  std::string text = rd_kafka_event_error_string(event);
-  if (error == RD_KAFKA_RESP_ERR__FATAL) return set_fatal(std::move(text));
+  const std::string text(without_broker_state(rd_kafka_event_error_string(event)));
+  if (error == RD_KAFKA_RESP_ERR__FATAL) return set_fatal(text);
   if (!is_connection_error(error)) return write_log(SinkLogLevel::warning, text);
   // "All brokers down" only follows what says why.
-  if (error != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) connection_error_ = std::move(text);
+  if (error != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) connection_error_ = text;
   if (error == RD_KAFKA_RESP_ERR__AUTHENTICATION) {
     if (const auto remark = scram_remark(options_.properties); !remark.empty()) connection_error_ += "; " + remark;
   }
@@ -279,7 +277,7 @@ void KafkaSink::take_log(rd_kafka_event_t* event) {
   write_log(level_of(level), fmt::format("librdkafka {}: {}", facility, text));
 }
 
-void KafkaSink::set_fatal(std::string reason) {
+void KafkaSink::set_fatal(std::string_view reason) {
   if (!fatal_reason_) fatal_reason_ = fmt::format("the Kafka producer cannot go on: {}", reason);
 }
 

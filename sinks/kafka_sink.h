@@ -43,7 +43,9 @@ class KafkaSink final : public Sink {
   [[nodiscard]] SubmitStatus submit(const OutboxEvent& event, Tag tag) override;
   [[nodiscard]] const Rejection& rejection() const override { return rejection_; }
   [[nodiscard]] std::span<const Delivery> collect(std::size_t limit) override;
-  void nudge() override;
+  // What is queued leaves within linger.ms (0.5 by default) by itself; librdkafka has no call that sends it sooner
+  // without waiting.
+  void nudge() override {}
   void flush(std::chrono::milliseconds at_most) override;
   [[nodiscard]] int descriptor() const override { return wakeup_.get(); }
   [[nodiscard]] std::size_t in_flight_events() const override { return in_flight_events_; }
@@ -72,7 +74,7 @@ class KafkaSink final : public Sink {
   void take_statistics(std::string_view json);
   void take_log(rd_kafka_event_t* event);
   void drop_handed_out();
-  void set_fatal(std::string reason);
+  void set_fatal(std::string_view reason);
   void wake_up() const;
   void write_log(SinkLogLevel level, std::string_view text) const;
 

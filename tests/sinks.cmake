@@ -3,4 +3,9 @@ walrelay_options(mock_cluster)
 target_include_directories(mock_cluster PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(mock_cluster PUBLIC PkgConfig::rdkafka)
 
-walrelay_test(sinks_kafka_test unit SOURCES sinks/kafka_sink_test.cpp LIBRARIES sinks mock_cluster)
+walrelay_test(sinks_json_test unit SOURCES sinks/json_test.cpp LIBRARIES sinks)
+walrelay_test(sinks_file_test unit SOURCES sinks/file_sink_test.cpp support/temp_dir.cpp LIBRARIES sinks)
+walrelay_test(sinks_kafka_options_test unit SOURCES sinks/kafka_options_test.cpp LIBRARIES sinks)
+walrelay_test(sinks_kafka_test unit
+  SOURCES sinks/kafka_sink_test.cpp sinks/kafka_failures_test.cpp
+  LIBRARIES sinks mock_cluster)
