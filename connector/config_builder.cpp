@@ -1,6 +1,7 @@
 #include "connector/config_builder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -10,6 +11,8 @@
 #include "decoder/outbox_router.h"
 #include "decoder/presets.h"
 #include "decoder/rule_error.h"
+#include "sinks/kafka_options.h"
+#include "sinks/sink_error.h"
 
 namespace walrelay {
 namespace {
@@ -160,8 +163,16 @@ void ConfigBuilder::set(const Target& target, const PolicyField& /*field*/) {
 }
 
 void ConfigBuilder::set(const Target& target, const PropertiesField& /*field*/) {
-  if (target.match.rest.empty()) refuse(target.setting, "is a section; write [sink.kafka] and the properties under it");
-  put(config_.sink.kafka, target.match.rest, property_value(target.setting));
+  const std::string& name = target.match.rest;
+  if (name.empty()) refuse(target.setting, "is a section; write [sink.kafka] and the properties under it");
+  std::string value = property_value(target.setting);
+  try {
+    // One by one, so that the message tells where it stands; the broker is there because none may be named yet.
+    validate_kafka_properties({{"bootstrap.servers", "unknown"}, {name, value}});
+  } catch (const SinkConfigError& error) {
+    throw ConfigError(fmt::format("{}: {}", target.setting.origin, error.what()));
+  }
+  put(config_.sink.kafka, name, std::move(value));
 }
 
 OutboxRules& ConfigBuilder::outbox(const Setting& setting, std::size_t index) {
@@ -216,7 +227,7 @@ void ConfigBuilder::complete_outbox(std::size_t index, Mapping mapping) {
     fill_from_preset(rules);
     const OutboxRouter compiled({rules});
   } catch (const RuleError& error) {
-    throw ConfigError(fmt::format("{}: {}", where, error.what()));
+    throw ConfigError(fmt::format("{}: {}", outbox_origins_[index], error.what()));
   }
 }
 

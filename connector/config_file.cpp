@@ -5,11 +5,9 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <iterator>
-#include <system_error>
 #include <utility>
+
+#include "connector/text_file.h"
 
 namespace walrelay {
 namespace {
@@ -81,15 +79,12 @@ std::vector<Setting> parse_config_text(std::string_view text, const std::string&
 }
 
 std::vector<Setting> read_config_file(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.is_open() || file.bad() || (errno != 0 && text.empty())) {
-    const std::error_code reason(errno, std::generic_category());
+  const TextFile file = read_text_file(path);
+  if (!file.problem.empty()) {
     throw ConfigError(
-        fmt::format("-c {0}: cannot be read: {1}; `walrelay init` proposes a configuration", path, reason.message()));
+        fmt::format("-c {0}: cannot be read: {1}; `walrelay init` proposes a configuration", path, file.problem));
   }
-  return parse_config_text(text, path);
+  return parse_config_text(file.text, path);
 }
 
 }  // namespace walrelay

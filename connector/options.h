@@ -26,7 +26,8 @@ using TextCheck = std::string (*)(std::string_view text);
 struct TextField {
   std::string& (*place)(Config&);
   TextCheck check;
-  bool secret = false;  // holds passwords: never repeated in a message, masked when printed
+  std::string_view form;  // for the documentation: "host:port"
+  bool secret = false;    // holds passwords: never repeated in a message, masked when printed
 };
 
 struct CountField {
@@ -58,6 +59,7 @@ struct ConstantField {
 struct RuleField {
   std::string& (*place)(OutboxRules&);
   TextCheck check;
+  std::string_view form;
 };
 
 struct TemplateField {

@@ -2,39 +2,26 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <fstream>
-#include <system_error>
+
+#include "connector/text_file.h"
 
 namespace walrelay {
 namespace {
 
-constexpr std::size_t kFileBytesMax = std::size_t{1} << 20U;  // a secret or a certificate, not a dump
-
-std::string read_file(const std::string& path, const Setting& setting) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string content(kFileBytesMax + 1, '\0');
-  file.read(content.data(), static_cast<std::streamsize>(content.size()));
-  if (!file.is_open() || file.bad() || (errno != 0 && file.gcount() == 0)) {
-    const std::error_code reason(errno, std::generic_category());
-    refuse(setting, fmt::format("${{file:{}}} cannot be read: {}; correct the path or the file's rights", path,
-                                reason.message()));
+std::string file_content(const std::string& path, const Setting& setting) {
+  TextFile file = read_text_file(path);
+  if (!file.problem.empty()) {
+    refuse(setting, fmt::format("${{file:{}}} cannot be read: {}; correct the path or the file", path, file.problem));
   }
-  content.resize(static_cast<std::size_t>(file.gcount()));
-  if (content.size() > kFileBytesMax) refuse(setting, fmt::format("${{file:{}}} is larger than 1 MiB", path));
-  if (content.find('\0') != std::string::npos) {
-    refuse(setting, fmt::format("${{file:{}}} contains a zero byte: it is not a text file", path));
-  }
-  if (content.ends_with('\n')) content.pop_back();
-  if (content.ends_with('\r')) content.pop_back();
-  return content;
+  if (file.text.ends_with('\n')) file.text.pop_back();
+  if (file.text.ends_with('\r')) file.text.pop_back();
+  return std::move(file.text);
 }
 
 std::string resolve(std::string_view reference, const Setting& setting) {
   constexpr std::string_view kFile = "file:";
-  if (reference.starts_with(kFile)) return read_file(std::string(reference.substr(kFile.size())), setting);
+  if (reference.starts_with(kFile)) return file_content(std::string(reference.substr(kFile.size())), setting);
   const std::string name(reference);
   const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): read before any thread is started
   if (value == nullptr) {
