@@ -69,7 +69,7 @@ Instant Relay::deadline() const {
 std::size_t Relay::collect() {
   const auto deliveries = sink_.collect(options_.deliveries_per_step_max);
   for (const auto& delivery : deliveries) on_delivery(delivery);
-  if (!deliveries.empty() || sink_.in_flight_events() == 0) last_progress_ = now_;
+  if (!deliveries.empty() || (sink_.in_flight_events() == 0 && !paused())) last_progress_ = now_;
   return deliveries.size();
 }
 
@@ -379,7 +379,7 @@ void Relay::stop(RelayEnd why, std::string reason) {
 }
 
 Duration Relay::stalled_for(Instant now) const {
-  return sink_.in_flight_events() == 0 ? Duration::zero() : now - last_progress_;
+  return sink_.in_flight_events() == 0 && !paused() ? Duration::zero() : now - last_progress_;
 }
 
 Duration Relay::silent_for(Instant now) const {

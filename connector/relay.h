@@ -92,7 +92,7 @@ class Relay {
   [[nodiscard]] bool paused() const { return blocked_event_.has_value() || !dead_letters_.empty(); }
   // Whether step() reads from the source: if not, its descriptor is not to be waited for.
   [[nodiscard]] bool reading() const { return may_receive(); }
-  // How long something has been in flight without one delivery; zero if nothing is.
+  // How long something has been in flight, or kept out by the sink, without one delivery; zero if nothing is.
   [[nodiscard]] Duration stalled_for(Instant now) const;
   // How long the server has said nothing although it was asked to; zero while reading is paused.
   [[nodiscard]] Duration silent_for(Instant now) const;

@@ -106,7 +106,7 @@ class Supervisor {
   std::optional<ExitCode> exit_;
   ExitCode exit_after_finish_ = ExitCode::done;
   std::string last_logged_;
-  bool sink_reachable_ = true;
+  std::string sink_trouble_;  // why it cannot be reached; "" if it can
   std::vector<std::string> unpublished_;
 };
 

@@ -28,17 +28,18 @@ void Supervisor::report(Instant) {
 }
 
 void Supervisor::report_sink() {
-  const auto health = sink_->health();
-  if (health.reachable == sink_reachable_) return;
-  sink_reachable_ = health.reachable;
+  auto health = sink_->health();
+  if (health.reachable) health.why.clear();
+  if (health.why == sink_trouble_) return;
   if (health.reachable) {
     parts_.board.unblock(ReadySubject::sink);
     log_info("sink_connected", "the sink can be reached");
   } else {
     parts_.board.block(ReadySubject::sink, health.why);
     parts_.board.set_last_error(health.why, parts_.clock.wall());
-    log_warning("sink_away", health.why);
+    if (sink_trouble_.empty()) log_warning("sink_away", health.why);
   }
+  sink_trouble_ = std::move(health.why);
 }
 
 void Supervisor::report_publication() {
