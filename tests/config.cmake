@@ -3,6 +3,7 @@ walrelay_test(config_test unit
     unit/command_line_help.cpp
     unit/command_line_parse.cpp
     unit/config_errors.cpp
+    unit/config_examples.cpp
     unit/config_file_read.cpp
     unit/config_keys.cpp
     unit/config_load.cpp
