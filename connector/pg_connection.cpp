@@ -52,10 +52,11 @@ void keep_notice(void* notices, const char* text) {
   if (kept.size() < kBytesMax) kept += text;
 }
 
+// Every SQLSTATE has a digit; that tells it from the severities FATAL, PANIC and ERROR.
 bool is_sqlstate(std::string_view text) {
-  return text.size() == 5 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-           return std::isdigit(c) != 0 || (c >= 'A' && c <= 'Z');
-         });
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return text.size() == 5 && std::any_of(text.begin(), text.end(), digit) &&
+         std::all_of(text.begin(), text.end(), [&](char c) { return digit(c) || (c >= 'A' && c <= 'Z'); });
 }
 
 // Verbose texts read 'FATAL:  28P01: password authentication failed ... LOCATION:  auth_failed, auth.c:330'. The state

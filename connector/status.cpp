@@ -62,8 +62,9 @@ std::string as_text(const std::vector<SlotLine>& lines) {
     out += fmt::format("  confirmed {}, lag {} bytes, {} seconds\n",
                        slot.confirmed_lsn ? slot.confirmed_lsn->to_string() : "-", or_dash(slot.lag_bytes),
                        seconds ? fmt::format("{:.3f}", *seconds) : "-");
-    out += fmt::format("  retained WAL {} bytes, {} bytes until it is lost\n", or_dash(slot.retained_bytes),
-                       slot.safe_wal_bytes ? std::to_string(*slot.safe_wal_bytes) : "no limit of");
+    out += fmt::format(
+        "  retained WAL {} bytes, {}\n", or_dash(slot.retained_bytes),
+        slot.safe_wal_bytes ? fmt::format("{} more until the slot is lost", *slot.safe_wal_bytes) : "without limit");
   }
   return out;
 }
