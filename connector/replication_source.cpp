@@ -33,6 +33,8 @@ ReplicationSource::Phase ReplicationSource::advance(Instant now) {
     identify();
   } else if (phase_ == Phase::identifying && state == State::ready) {
     take_history();
+  } else if (phase_ == Phase::making_slot && state == State::ready) {
+    slot_made();
   } else if (phase_ == Phase::starting && state != State::busy) {
     started(state);
   }
@@ -62,6 +64,21 @@ void ReplicationSource::take_history() {
   history_.system_identifier = field(0);
   history_.flushed = *flushed;
   history_.database = field(3);
+  phase_ = Phase::identified;
+}
+
+void ReplicationSource::make_temporary_slot(const std::string& slot) {
+  WALRELAY_INVARIANT(phase_ == Phase::identified);
+  connection_.query(
+      fmt::format("CREATE_REPLICATION_SLOT {} TEMPORARY LOGICAL pgoutput NOEXPORT_SNAPSHOT", quote_identifier(slot)));
+  phase_ = Phase::making_slot;
+}
+
+void ReplicationSource::slot_made() {
+  const PgResultHandle result = connection_.take_result();
+  if (!result || PQresultStatus(result.get()) != PGRES_TUPLES_OK) {
+    return end_with(SourceEnd::error, connection_.describe(result.get()));
+  }
   phase_ = Phase::identified;
 }
 

@@ -28,7 +28,16 @@ struct ServerHistory {
 
 class ReplicationSource final : public Source {
  public:
-  enum class Phase : std::uint8_t { connecting, identifying, identified, starting, streaming, finishing, ended };
+  enum class Phase : std::uint8_t {
+    connecting,
+    identifying,
+    identified,
+    making_slot,
+    starting,
+    streaming,
+    finishing,
+    ended
+  };
 
   ReplicationSource(const Conninfo& conninfo, Instant now);
 
@@ -37,7 +46,11 @@ class ReplicationSource final : public Source {
   [[nodiscard]] Phase phase() const { return phase_; }
   [[nodiscard]] const ServerHistory& history() const { return history_; }
   [[nodiscard]] int server_version() const { return PQserverVersion(connection_.raw()); }  // e.g. 150018
+  [[nodiscard]] int backend_pid() const { return PQbackendPID(connection_.raw()); }
   [[nodiscard]] bool tls() const { return PQsslInUse(connection_.raw()) != 0; }
+
+  // Only when identified: makes a slot that goes with this connection; advance() until identified again.
+  void make_temporary_slot(const std::string& slot);
 
   // Only when identified. `from`: the server starts at the later of this and the slot's confirmed position.
   // `messages`: also pg_logical_emit_message (14+).
@@ -57,6 +70,7 @@ class ReplicationSource final : public Source {
   static void on_notice(void* self, const PGresult* notice);
   void identify();
   void take_history();
+  void slot_made();
   void started(AsyncConnection::State state);
   ReceiveStatus stream_ended();
   void end_with(SourceEnd why, SourceError error);

@@ -24,28 +24,6 @@ std::string describe_transaction(const PgRow& row) {
                      one_line(row.text("query")));
 }
 
-// Whom the session that makes the slot waits for right now. A prepared transaction has no session: its pid is given as
-// 0.
-std::string describe_blockers(PgConnection& observer, int creator_pid) {
-  const auto sessions = observer.exec(
-      "SELECT pid, application_name, usename AS role, coalesce(state, 'state hidden') AS state, left(query, 120) AS "
-      "query, "
-      "coalesce(extract(epoch FROM clock_timestamp() - xact_start)::bigint, 0) AS age_seconds FROM pg_stat_activity "
-      "WHERE pid = ANY (pg_blocking_pids($1::int)) ORDER BY xact_start",
-      {std::to_string(creator_pid)});
-  std::string text;
-  for (int i = 0; i < sessions.size(); ++i) text += (i == 0 ? "" : "; ") + describe_transaction(sessions[i]);
-  const auto prepared = observer.exec(
-      "SELECT gid, extract(epoch FROM clock_timestamp() - prepared)::bigint AS age_seconds FROM pg_prepared_xacts "
-      "WHERE 0 = ANY (pg_blocking_pids($1::int)) ORDER BY prepared",
-      {std::to_string(creator_pid)});
-  for (int i = 0; i < prepared.size(); ++i) {
-    text += fmt::format("{}prepared transaction \"{}\" (open for {} s)", text.empty() ? "" : "; ",
-                        prepared[i].text("gid"), prepared[i].number("age_seconds"));
-  }
-  return text.empty() ? "no session is blocking it right now" : text;
-}
-
 void give_up(PgConnection& creator, PgConnection& observer, const std::string& slot, const SlotPatience& patience) {
   const auto blockers = describe_blockers(observer, creator.backend_pid());
   observer.exec("SELECT pg_cancel_backend($1::int)", {std::to_string(creator.backend_pid())});
@@ -102,6 +80,27 @@ PgRows peek_first(PgConnection& connection, const SlotInfo& slot, const std::str
 bool is_peek_in_vain(const PgError& error) { return error.sqlstate() == "57014" || error.sqlstate() == "55006"; }
 
 }  // namespace
+
+// A prepared transaction has no session: its pid is given as 0.
+std::string describe_blockers(PgConnection& observer, int creator_pid) {
+  const auto sessions = observer.exec(
+      "SELECT pid, application_name, usename AS role, coalesce(state, 'state hidden') AS state, left(query, 120) AS "
+      "query, "
+      "coalesce(extract(epoch FROM clock_timestamp() - xact_start)::bigint, 0) AS age_seconds FROM pg_stat_activity "
+      "WHERE pid = ANY (pg_blocking_pids($1::int)) ORDER BY xact_start",
+      {std::to_string(creator_pid)});
+  std::string text;
+  for (int i = 0; i < sessions.size(); ++i) text += (i == 0 ? "" : "; ") + describe_transaction(sessions[i]);
+  const auto prepared = observer.exec(
+      "SELECT gid, extract(epoch FROM clock_timestamp() - prepared)::bigint AS age_seconds FROM pg_prepared_xacts "
+      "WHERE 0 = ANY (pg_blocking_pids($1::int)) ORDER BY prepared",
+      {std::to_string(creator_pid)});
+  for (int i = 0; i < prepared.size(); ++i) {
+    text += fmt::format("{}prepared transaction \"{}\" (open for {} s)", text.empty() ? "" : "; ",
+                        prepared[i].text("gid"), prepared[i].number("age_seconds"));
+  }
+  return text.empty() ? "no session is blocking it right now" : text;
+}
 
 void create_slot(PgConnection& creator, PgConnection& observer, const std::string& slot, const Report& report,
                  const SlotPatience& patience) {

@@ -27,6 +27,9 @@ struct SlotPatience {
 void create_slot(PgConnection& creator, PgConnection& observer, const std::string& slot, const Report& report,
                  const SlotPatience& patience = {});
 
+// Whom the session that makes a slot waits for right now: pid, application, query and age of each.
+[[nodiscard]] std::string describe_blockers(PgConnection& observer, int creator_pid);
+
 // False if there was none. A slot in use is refused, naming the session.
 bool drop_slot(PgConnection& connection, const std::string& slot);
 bool drop_publication(PgConnection& connection, const std::string& publication);
