@@ -1,0 +1,170 @@
+// `walrelay check` and `status`: one thing is broken at a time.
+
+#include <chrono>
+
+#include "tests/integration/admin_support.h"
+#include "tests/support/temp_dir.h"
+
+namespace walrelay::test {
+namespace {
+
+struct Broken {
+  const char* sql;    // breaks it, after init; $DB is the name of database, slot and publication
+  const char* check;  // the finding
+  const char* level;
+  const char* message;  // part of it
+};
+
+std::string named(std::string sql, const std::string& name) {
+  for (auto at = sql.find("$DB"); at != std::string::npos; at = sql.find("$DB")) sql.replace(at, 3, name);
+  return sql;
+}
+
+TEST_CASE("each broken precondition is found by its name, with a remedy") {
+  const auto broken = GENERATE(
+      Broken{"DROP PUBLICATION $DB", "publication", "error", "there is no publication"},
+      Broken{"ALTER PUBLICATION $DB SET (publish = 'update')", "publication", "error", "does not publish inserts"},
+      Broken{"ALTER PUBLICATION $DB SET (publish = 'insert, update')", "publication.superfluous", "warning",
+             "also publishes update"},
+      Broken{"ALTER PUBLICATION $DB DROP TABLE outbox", "publication.table", "error", "does not publish table"},
+      Broken{"ALTER PUBLICATION $DB SET TABLE outbox WHERE (type <> 'x')", "publication.table", "error", "row filter"},
+      Broken{"ALTER PUBLICATION $DB SET TABLE outbox (id, type)", "publication.columns", "error", "payload"},
+      Broken{"SELECT pg_drop_replication_slot('$DB')", "slot", "error", "there is no replication slot"},
+      Broken{"SELECT pg_drop_replication_slot('$DB'); SELECT pg_create_physical_replication_slot('$DB')", "slot",
+             "error", "is a physical one"},
+      Broken{
+          "SELECT pg_drop_replication_slot('$DB'); SELECT pg_create_logical_replication_slot('$DB', 'test_decoding')",
+          "slot", "error", "test_decoding"},
+      Broken{"ALTER TABLE outbox DROP COLUMN payload", "mapping", "error", "payload"},
+      Broken{"ALTER PUBLICATION $DB DROP TABLE outbox; ALTER TABLE outbox SET UNLOGGED", "table", "error", "unlogged"},
+      Broken{"ALTER TABLE outbox RENAME TO \"Outbox\"", "table", "error", "there is no table"});
+  CAPTURE(broken.sql);
+  AdminFixture admin;
+  REQUIRE(admin.init().status == 0);
+  const auto before = admin.check();
+  INFO(before.output << before.errors);
+  REQUIRE(before.status == 0);
+
+  admin.database().exec(named(broken.sql, admin.name()));
+  const auto after = admin.check();
+  INFO(after.output << after.errors);
+  CHECK(finds(after, broken.check, broken.level));
+  CHECK_THAT(after.output, ContainsSubstring(broken.message));
+  CHECK(after.status == (std::string(broken.level) == "error" ? 1 : 0));
+}
+
+TEST_CASE("a publication that is younger than the slot's position is found before the start") {
+  AdminFixture admin;
+  admin.database().exec("CREATE TABLE outbox (id uuid, occurred_at timestamptz, type text, payload jsonb)");
+  admin.database().exec("SELECT pg_create_logical_replication_slot(current_database(), 'pgoutput')");
+  admin.database().exec("INSERT INTO outbox VALUES (gen_random_uuid(), now(), 'T', '{}')");
+  admin.database().exec("CREATE PUBLICATION " + admin.name() + " FOR TABLE outbox WITH (publish = 'insert')");
+  const auto result = admin.check();
+  INFO(result.output);
+  CHECK(result.status == 1);
+  CHECK(finds(result, "publication.age", "error"));
+  CHECK_THAT(result.output, ContainsSubstring("pg_replication_slot_advance"));
+}
+
+TEST_CASE("a slot of another database is named as such") {
+  AdminFixture admin;
+  const TestDatabase other;
+  REQUIRE(admin.init().status == 0);
+  admin.database().exec("SELECT pg_drop_replication_slot(current_database())");
+  PgSession(other.dsn()).exec("SELECT pg_create_logical_replication_slot('" + admin.name() + "', 'pgoutput')");
+  const auto result = admin.check();
+  CHECK(result.status == 1);
+  CHECK_THAT(result.output, ContainsSubstring("belongs to database"));
+  PgSession(other.dsn()).exec("SELECT pg_drop_replication_slot('" + admin.name() + "')");
+}
+
+TEST_CASE("an unreachable server and an unreachable broker are found within ten seconds") {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto result =
+      walrelay_command({"check", "--dsn", "host=127.0.0.1 port=1 dbname=shop user=relay password=s3cret", "--table",
+                        "public.outbox", "--preset", "standard", "--brokers", "127.0.0.1:1", "--json"});
+  INFO(result.output << result.errors);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(11));
+  CHECK(result.status == 1);
+  CHECK(finds(result, "server.connect", "error"));
+  CHECK(finds(result, "replication.connect", "error"));
+  CHECK(finds(result, "sink.broker", "error"));
+  CHECK_THAT(result.output, ContainsSubstring("host=127.0.0.1 port=1 dbname=shop user=relay"));
+  CHECK(result.output.find("s3cret") == std::string::npos);
+}
+
+TEST_CASE("check tells the brokers and whether topics exist or may be made") {
+  AdminFixture admin;
+  REQUIRE(admin.init().status == 0);
+  const auto result = admin.run("check", {"--table", "public.outbox", "--preset", "standard", "--brokers",
+                                          shared_kafka(), "--set", "outbox.0.topic=" + admin.name(), "--json"});
+  INFO(result.output << result.errors);
+  CHECK(finds(result, "sink.broker", "ok"));
+  CHECK_THAT(result.output, ContainsSubstring("topic \\\"" + admin.name() + "\\\" does not exist"));
+}
+
+TEST_CASE("a server without logical decoding is found by check and refused by init") {
+  PostgresServer server(ServerSettings{{"wal_level", "replica"}});
+  const auto checked = walrelay_command({"check", "--dsn", server.dsn(), "--table", "public.outbox", "--preset",
+                                         "standard", "--sink", "stdout", "--json"});
+  CHECK(checked.status == 1);
+  CHECK(finds(checked, "server.wal_level", "error"));
+  const auto made = walrelay_command({"init", "--dsn", server.dsn(), "--table", "public.outbox"});
+  CHECK(made.status == 3);
+  CHECK_THAT(made.errors, ContainsSubstring("ALTER SYSTEM SET wal_level = 'logical'"));
+  CHECK(server.value("SELECT count(*) FROM pg_publication") == "0");
+}
+
+TEST_CASE("full slots, a lost slot and its remedy are found") {
+  PostgresServer server(ServerSettings{{"max_replication_slots", "1"},
+                                       {"max_slot_wal_keep_size", "1MB"},
+                                       {"min_wal_size", "32MB"},
+                                       {"max_wal_size", "32MB"}});
+  const std::vector<std::string> common{"--dsn", server.dsn(), "--table", "public.outbox", "--slot"};
+  const auto command = [&](std::vector<std::string> arguments, const std::string& slot) {
+    arguments.insert(arguments.end(), common.begin(), common.end());
+    arguments.push_back(slot);
+    return walrelay_command(arguments);
+  };
+  REQUIRE(command({"init"}, "one").status == 0);
+  const auto full = command({"check", "--preset", "standard", "--sink", "stdout", "--json"}, "two");
+  CHECK(finds(full, "server.slots", "error"));
+
+  server.exec("CREATE TABLE junk (t text)");
+  for (int i = 0; i < 6; ++i) server.exec("INSERT INTO junk SELECT repeat('x', 100); SELECT pg_switch_wal()");
+  server.exec("CHECKPOINT");
+  const auto lost = command({"check", "--preset", "standard", "--sink", "stdout", "--json"}, "one");
+  INFO(lost.output);
+  CHECK(finds(lost, "slot", "error"));
+  CHECK_THAT(lost.output, ContainsSubstring("is lost"));
+}
+
+// The part of `status --json` that is about one slot.
+std::string about_slot(const std::string& json, const std::string& slot) {
+  const auto begin = json.find("{\"slot\":\"" + slot + "\"");
+  if (begin == std::string::npos) return "";
+  return json.substr(begin, json.find("{\"slot\"", begin + 1) - begin);
+}
+
+TEST_CASE("status tells lag, retained WAL and the age of the oldest event of a slot that nobody reads") {
+  AdminFixture admin;
+  CHECK(admin.run("status", {}).status == 1);  // no slot yet
+  REQUIRE(admin.init().status == 0);
+  const auto idle = admin.run("status", {"--json"});
+  INFO(idle.output << idle.errors);
+  CHECK(idle.status == 0);
+  CHECK_THAT(about_slot(idle.output, admin.name()), ContainsSubstring("\"lag_seconds\":0,"));
+
+  admin.database().exec(
+      "INSERT INTO outbox (id, occurred_at, type, payload) VALUES (gen_random_uuid(), now(), 'T', '{}')");
+  const auto behind = about_slot(admin.run("status", {"--json"}).output, admin.name());
+  INFO(behind);
+  CHECK_THAT(behind, ContainsSubstring("\"instance\":null"));
+  CHECK_THAT(behind, ContainsSubstring("\"lag_seconds\":"));
+  CHECK(behind.find("\"lag_seconds\":0,") == std::string::npos);
+  CHECK(behind.find("\"lag_seconds\":null") == std::string::npos);
+  CHECK_THAT(admin.run("status", {}).output, ContainsSubstring("slot " + admin.name() + ": not in use"));
+}
+
+}  // namespace
+}  // namespace walrelay::test

@@ -1,0 +1,177 @@
+// `walrelay init` and `drop` against a real server.
+
+#include "tests/integration/admin_support.h"
+#include "tests/support/temp_dir.h"
+
+namespace walrelay::test {
+namespace {
+
+TEST_CASE("init makes table, publication and slot, and a second one keeps them") {
+  AdminFixture admin;
+  const auto first = admin.init();
+  INFO(first.errors);
+  REQUIRE(first.status == 0);
+  CHECK(admin.database().value("SELECT pubinsert AND NOT pubupdate AND NOT pubdelete AND NOT pubtruncate FROM "
+                               "pg_publication WHERE pubname = current_database()") == "t");
+  CHECK(admin.database().value("SELECT plugin FROM pg_replication_slots WHERE slot_name = current_database()") ==
+        "pgoutput");
+  const auto position = admin.database().value(
+      "SELECT confirmed_flush_lsn FROM pg_replication_slots WHERE slot_name = current_database()");
+
+  const auto second = admin.init();
+  INFO(second.errors);
+  CHECK(second.status == 0);
+  CHECK(second.output == first.output);
+  CHECK(admin.database().value("SELECT confirmed_flush_lsn FROM pg_replication_slots WHERE slot_name = "
+                               "current_database()") == position);
+}
+
+TEST_CASE("the configuration that init proposes is one that check is content with") {
+  AdminFixture admin;
+  const auto made = admin.init({"--table", "public.outbox", "--sink", "stdout"});
+  REQUIRE(made.status == 0);
+  const auto checked = walrelay_command({"check"}, made.output);
+  INFO(checked.output << checked.errors << made.output);
+  CHECK(checked.status == 0);
+}
+
+TEST_CASE("init tells the preset from an existing table's columns") {
+  const auto preset = GENERATE(as<std::string>(), "standard", "pascal", "messageid", "debezium");
+  CAPTURE(preset);
+  AdminFixture admin;
+  REQUIRE(admin.init({"--table", "public.Events", "--preset", preset}).status == 0);
+  const auto again = admin.init({"--table", "public.Events"});
+  INFO(again.errors);
+  CHECK(again.status == 0);
+  CHECK_THAT(again.output, ContainsSubstring("preset = \"" + preset + "\""));
+}
+
+TEST_CASE("names in mixed case, in other alphabets and with quotes are taken as they are") {
+  AdminFixture admin;
+  admin.database().exec("CREATE SCHEMA \"Läger\"");
+  const auto made = admin.init({"--table", "Läger.Out,box \"x\"", "--publication", "Пуб \"x\""});
+  INFO(made.errors);
+  REQUIRE(made.status == 0);
+  CHECK(admin.count("\"Läger\".\"Out,box \"\"x\"\"\"") == "0");
+  CHECK(admin.count("pg_publication WHERE pubname = 'Пуб \"x\"'") == "1");
+}
+
+TEST_CASE("init --print changes nothing, and its SQL does what init does") {
+  AdminFixture admin;
+  const auto printed = admin.init({"--table", "public.outbox", "--print"});
+  INFO(printed.output << printed.errors);
+  REQUIRE(printed.status == 0);
+  CHECK(admin.count("pg_publication") == "0");
+  CHECK_THAT(printed.output, ContainsSubstring("CREATE TABLE \"public\".\"outbox\""));
+  CHECK(printed.output.find("CREATE PUBLICATION") < printed.output.find("pg_create_logical_replication_slot"));
+
+  const TempDir directory;
+  write_file(directory.file("init.sql"), printed.output);
+  const auto psql =
+      run_command("psql", {"-X", "-v", "ON_ERROR_STOP=1", "-f", directory.file("init.sql"), admin.database().dsn()});
+  INFO(psql.errors);
+  REQUIRE(psql.status == 0);
+  const auto after = admin.init();
+  CHECK(after.status == 0);
+  CHECK(after.errors.find("made ") == std::string::npos);
+}
+
+TEST_CASE("a role that init makes can stream and has no right on the table") {
+  AdminFixture admin;
+  const auto role = admin.name() + "@x";
+  REQUIRE(admin.init({"--table", "public.outbox", "--role", role}).status == 0);
+  CHECK(admin.database().value(
+            "SELECT rolreplication AND rolcanlogin AND NOT rolsuper FROM pg_roles WHERE rolname = '" + role + "'") ==
+        "t");
+  CHECK(admin.database().value("SELECT has_table_privilege('" + role + "', 'public.outbox', 'SELECT')") == "f");
+  auto arguments = std::vector<std::string>{"check",      "--dsn",      admin.database().dsn() + " user='" + role + "'",
+                                            "--slot",     admin.name(), "--publication",
+                                            admin.name(), "--table",    "public.outbox",
+                                            "--preset",   "standard",   "--sink",
+                                            "stdout",     "--json"};
+  const auto checked = walrelay_command(arguments);
+  INFO(checked.output << checked.errors);
+  CHECK(checked.status == 0);
+  admin.database().exec("REVOKE ALL ON DATABASE " + admin.name() + " FROM \"" + role + "\"; DROP ROLE \"" + role +
+                        "\"");
+}
+
+TEST_CASE("a name in the wrong letter case makes no second table") {
+  AdminFixture admin;
+  admin.database().exec("CREATE TABLE \"OutboxMessages\" (id int)");
+  const auto result = admin.init({"--table", "public.outbox_messages"});
+  CHECK(result.status == 1);
+  CHECK_THAT(result.errors, ContainsSubstring("public.OutboxMessages"));
+  CHECK(admin.count("pg_tables WHERE schemaname = 'public'") == "1");
+}
+
+TEST_CASE("a table that no preset fits gets the presets' columns told, and nothing is made") {
+  AdminFixture admin;
+  admin.database().exec("CREATE TABLE outbox (a int, b text)");
+  const auto result = admin.init();
+  CHECK(result.status == 1);
+  CHECK_THAT(result.errors, ContainsSubstring("no preset fits"));
+  CHECK_THAT(result.errors, ContainsSubstring("debezium (id, aggregatetype"));
+  CHECK(admin.count("pg_publication") == "0");
+}
+
+TEST_CASE("init --column-list publishes the mapped columns that the table has") {
+  AdminFixture admin;
+  if (admin.database().session().value("SELECT current_setting('server_version_num')::int >= 150000") != "t") return;
+  REQUIRE(admin.init({"--table", "public.outbox", "--preset", "debezium", "--print"}).status == 0);
+  REQUIRE(admin.init({"--table", "public.outbox", "--preset", "debezium", "--column-list"}).status == 0);
+  CHECK(admin.database().value("SELECT prattrs IS NOT NULL FROM pg_publication_rel") == "t");
+}
+
+TEST_CASE("a partitioned table is published under its own name") {
+  AdminFixture admin;
+  admin.database().exec(
+      "CREATE TABLE outbox (id uuid, occurred_at timestamptz, type text, payload jsonb) PARTITION BY RANGE "
+      "(occurred_at)");
+  REQUIRE(admin.init().status == 0);
+  CHECK(admin.database().value("SELECT pubviaroot FROM pg_publication") == "t");
+}
+
+TEST_CASE("a table is added to a publication that exists, and what it publishes besides inserts is told") {
+  AdminFixture admin;
+  admin.database().exec("CREATE TABLE other (id int); CREATE PUBLICATION " + admin.name() + " FOR TABLE other");
+  const auto result = admin.init();
+  INFO(result.errors);
+  CHECK(result.status == 0);
+  CHECK(admin.count("pg_publication_tables WHERE tablename = 'outbox'") == "1");
+  CHECK_THAT(result.errors, ContainsSubstring("also publishes update, delete, truncate"));
+}
+
+TEST_CASE("a publication without inserts and a slot of another plugin do not fit, and nothing is changed") {
+  AdminFixture admin;
+  admin.database().exec("CREATE PUBLICATION " + admin.name() + " WITH (publish = 'delete')");
+  admin.database().exec("SELECT pg_create_logical_replication_slot(current_database(), 'test_decoding')");
+  const auto result = admin.init();
+  CHECK(result.status == 1);
+  CHECK_THAT(result.errors, ContainsSubstring("does not publish inserts"));
+  CHECK_THAT(result.errors, ContainsSubstring("uses the plugin test_decoding"));
+  CHECK(admin.count("pg_tables WHERE schemaname = 'public'") == "0");
+}
+
+TEST_CASE("messages need no table") {
+  AdminFixture admin;
+  const auto result = admin.init({"--set", "outbox.0.messages=outbox", "--set", "outbox.0.topic=events"});
+  INFO(result.errors);
+  CHECK(result.status == 0);
+  CHECK_THAT(result.output, ContainsSubstring("messages = \"outbox\""));
+}
+
+TEST_CASE("drop asks, removes slot and publication, and can be repeated") {
+  AdminFixture admin;
+  REQUIRE(admin.init().status == 0);
+  const auto refused = admin.run("drop", {});
+  CHECK(refused.status == 1);  // nobody answers
+  CHECK(admin.count("pg_publication") == "1");
+  CHECK(admin.run("drop", {"--yes"}).status == 0);
+  CHECK(admin.count("pg_publication") == "0");
+  CHECK(admin.count("pg_replication_slots WHERE slot_name = current_database()") == "0");
+  CHECK(admin.run("drop", {"--yes"}).status == 0);
+}
+
+}  // namespace
+}  // namespace walrelay::test

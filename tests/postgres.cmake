@@ -1,0 +1,21 @@
+# How the connector meets PostgreSQL: names, connection strings, errors, and the commands that administer a server.
+
+walrelay_test(postgres_tests unit
+  SOURCES
+    unit/admin_sql.cpp
+    unit/config_proposal.cpp
+    unit/pg_conninfo.cpp
+    unit/pg_error.cpp
+    unit/pg_quote.cpp
+    unit/publication_check.cpp
+  LIBRARIES connector PostgreSQL::PostgreSQL
+)
+
+walrelay_integration_test(admin_tests TIMEOUT 120
+  SOURCES
+    integration/admin_check.cpp
+    integration/admin_connect.cpp
+    integration/admin_init.cpp
+    integration/admin_slots.cpp
+  LIBRARIES connector
+)

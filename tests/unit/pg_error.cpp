@@ -1,0 +1,50 @@
+#include "connector/pg_error.h"
+
+#include "tests/support/catch.h"
+
+namespace walrelay::test {
+namespace {
+
+TEST_CASE("authentication, rights, database and unsupported features are permanent") {
+  for (const char* sqlstate : {"28P01", "28000", "3D000", "42501", "0A000", "22023", "42601", "42P01", "57P04"}) {
+    CAPTURE(sqlstate);
+    CHECK(classify(sqlstate, "") == PgTrouble::permanent);
+  }
+}
+
+TEST_CASE("shutdown, lost connections, a full server and a slot in use are retried") {
+  for (const char* sqlstate : {"57P01", "57P02", "57P03", "08006", "53300", "55006", "58030", "XX000", "40001"}) {
+    CAPTURE(sqlstate);
+    CHECK(classify(sqlstate, "") == PgTrouble::retryable);
+  }
+}
+
+TEST_CASE("a missing or invalidated slot asks for a look at the slot") {
+  CHECK(classify("42704", "replication slot \"s\" does not exist") == PgTrouble::slot);
+  CHECK(classify("55000", "cannot read from logical replication slot \"s\"") == PgTrouble::slot);
+}
+
+TEST_CASE("without an SQLSTATE the text of libpq decides") {
+  CHECK(classify("", "connection refused") == PgTrouble::retryable);
+  CHECK(classify("", "could not translate host name \"db\" to address") == PgTrouble::retryable);
+  CHECK(classify("", "fe_sendauth: no password supplied") == PgTrouble::permanent);
+  CHECK(classify("", "server does not support SSL, but SSL was required") == PgTrouble::permanent);
+  CHECK(classify("", "SSL error: certificate verify failed") == PgTrouble::permanent);
+}
+
+TEST_CASE("a pooler in the middle is permanent, though its SQLSTATE says connection trouble") {
+  const char* message = "FATAL: unsupported startup parameter: replication";
+  CHECK(sounds_like_pooler(message));
+  CHECK(classify("08P01", message) == PgTrouble::permanent);
+  CHECK_FALSE(sounds_like_pooler("FATAL: password authentication failed for user \"relay\""));
+}
+
+TEST_CASE("an error's message is its reason and its remedy") {
+  const PgError error("28P01", "no entry", "check the password");
+  CHECK(error.message() == "no entry; check the password");
+  CHECK(error.reason() == "no entry");
+  CHECK(error.trouble() == PgTrouble::permanent);
+}
+
+}  // namespace
+}  // namespace walrelay::test
