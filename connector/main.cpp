@@ -1,0 +1,81 @@
+// walrelay COMMAND: parse, configure, dispatch. Exit statuses: exit_code.h.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "connector/command_line.h"
+#include "connector/config_print.h"
+#include "connector/config_reference.h"
+#include "connector/conninfo.h"
+#include "connector/load_config.h"
+
+namespace walrelay {
+namespace {
+
+// What each command needs of a configuration, and the command.
+struct Dispatch {
+  const CommandLine& line;
+
+  [[nodiscard]] Config config(Mapping mapping) const { return load_config({line.config_file, line.settings, mapping}); }
+
+  ExitCode operator()(const Answer& answer) const {
+    fmt::print("{}", answer.text);
+    return ExitCode::done;
+  }
+  ExitCode operator()(const InitFlags& flags) const {
+    const Config loaded = config(Mapping::optional);
+    require_outbox(loaded, line.name);
+    return init_command(loaded, flags);
+  }
+  ExitCode operator()(const CheckFlags& flags) const {
+    const Config loaded = config(Mapping::required);
+    require_outbox(loaded, line.name);
+    require_sink(loaded, line.name);
+    return check_command(loaded, flags);
+  }
+  ExitCode operator()(const RunFlags& flags) const {
+    const Config loaded = config(Mapping::required);
+    require_outbox(loaded, line.name);
+    require_sink(loaded, line.name);
+    return run_command(loaded, flags);
+  }
+  ExitCode operator()(const StatusFlags& flags) const { return status_command(config(Mapping::optional), flags); }
+  ExitCode operator()(const TailFlags& /*flags*/) const {
+    const Config loaded = config(Mapping::required);
+    require_outbox(loaded, line.name);
+    return tail_command(loaded);
+  }
+  ExitCode operator()(const DropFlags& flags) const { return drop_command(config(Mapping::optional), flags); }
+  ExitCode operator()(const ConfigFlags& flags) const {
+    fmt::print("{}", flags.reference ? config_reference() : print_config(config(Mapping::optional)));
+    return ExitCode::done;
+  }
+};
+
+ExitCode run_main(std::span<char*> arguments) {
+  try {
+    const CommandLine line = parse_command_line({arguments.begin(), arguments.end()});
+    hide_secrets(arguments);
+    forget_session_environment();
+    return std::visit(Dispatch{line}, line.command);
+  } catch (const ConfigError& error) {
+    fmt::print(stderr, "walrelay: {}\n", error.what());
+    return ExitCode::usage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "walrelay: {}\n", error.what());
+    return ExitCode::check_failed;
+  }
+}
+
+}  // namespace
+}  // namespace walrelay
+
+int main(int argc, char** argv) {
+  const std::span<char*> all(argv, static_cast<std::size_t>(argc));
+  return static_cast<int>(walrelay::run_main(all.subspan(all.empty() ? 0 : 1)));
+}
