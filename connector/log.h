@@ -29,9 +29,9 @@ namespace walrelay {
 // A field's value. Text is a view: it has to live until the log call returns, as a temporary of the call does.
 class LogValue {
  public:
+  // Implicit, so that fields can be written in braces.
   template <std::convertible_to<std::string_view> T>
-  LogValue(const T& text)
-      : value_(std::string_view(text)) {}  // implicit: fields are written in braces
+  LogValue(const T& text) : value_(std::string_view(text)) {}
   template <std::integral T>
   LogValue(T number) : value_(widen(number)) {}
   LogValue(double number) : value_(number) {}

@@ -7,5 +7,5 @@ walrelay_test(observability_tests unit
     unit/log_test.cpp
     unit/metrics_test.cpp
     unit/metrics_text_test.cpp
-  LIBRARIES connector simdjson::simdjson PkgConfig::cpp_httplib
+  LIBRARIES connector PkgConfig::cpp_httplib
 )

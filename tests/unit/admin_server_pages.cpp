@@ -1,9 +1,8 @@
-#include <simdjson.h>
-
 #include <string>
 
 #include "connector/admin_pages.h"
 #include "tests/support/catch.h"
+#include "tests/support/json_value.h"
 #include "tests/support/set_clock.h"
 
 namespace walrelay::test {
@@ -15,11 +14,7 @@ struct Fixture {
   StatusBoard board{clock.wall()};
   AdminPages pages{{"1.2.3", "orders", {"public.outbox"}, "kafka broker:9092"}, metrics, board, clock};
 
-  std::string status_member(std::string_view pointer) const {
-    simdjson::dom::parser parser;
-    const simdjson::dom::element value = parser.parse(pages.status().body).at_pointer(pointer);
-    return value.is_string() ? std::string(value.get_string().value()) : simdjson::minify(value);
-  }
+  std::string status_member(std::string_view pointer) const { return json_value(pages.status().body, pointer); }
 };
 
 }  // namespace

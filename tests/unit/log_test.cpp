@@ -1,6 +1,5 @@
 #include "connector/log.h"
 
-#include <simdjson.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "connector/time_text.h"
 #include "tests/support/catch.h"
+#include "tests/support/json_value.h"
 
 namespace walrelay::test {
 namespace {
@@ -20,12 +20,6 @@ std::string line(LogFormat format, std::string_view message, LogFields fields = 
   std::string out;
   append_log_line(out, format, {kTime, LogLevel::warning, "some_event", message, fields});
   return out;
-}
-
-std::string json_member(const std::string& text, std::string_view name) {
-  simdjson::dom::parser parser;
-  const simdjson::dom::element value = parser.parse(text)[name];
-  return value.is_string() ? std::string(value.get_string().value()) : simdjson::minify(value);
 }
 
 // Catches what is logged, through a pipe.
@@ -79,19 +73,19 @@ TEST_CASE("a JSON line parses and gives every value back") {
   const auto text = line(LogFormat::json, "broken \"by\"\na line \x01",
                          {{"lsn", Lsn{255}}, {"negative", -5}, {"big", UINT64_MAX}, {"yes", true}, {"half", 0.5}});
   CHECK(std::count(text.begin(), text.end(), '\n') == 1);
-  CHECK(json_member(text, "time") == "2000-01-01T00:02:03.456Z");
-  CHECK(json_member(text, "level") == "warning");
-  CHECK(json_member(text, "event") == "some_event");
-  CHECK(json_member(text, "message") == "broken \"by\"\na line \x01");
-  CHECK(json_member(text, "lsn") == "0/FF");
-  CHECK(json_member(text, "negative") == "-5");
-  CHECK(json_member(text, "big") == "18446744073709551615");
-  CHECK(json_member(text, "yes") == "true");
-  CHECK(json_member(text, "half") == "0.5");
+  CHECK(json_value(text, "/time") == "2000-01-01T00:02:03.456Z");
+  CHECK(json_value(text, "/level") == "warning");
+  CHECK(json_value(text, "/event") == "some_event");
+  CHECK(json_value(text, "/message") == "broken \"by\"\na line \x01");
+  CHECK(json_value(text, "/lsn") == "0/FF");
+  CHECK(json_value(text, "/negative") == "-5");
+  CHECK(json_value(text, "/big") == "18446744073709551615");
+  CHECK(json_value(text, "/yes") == "true");
+  CHECK(json_value(text, "/half") == "0.5");
 }
 
 TEST_CASE("a JSON line parses even if a field is not UTF-8") {
-  CHECK(json_member(line(LogFormat::json, "m", {{"bytes", "a\xFF"}}), "bytes") == "a\xEF\xBF\xBD");
+  CHECK(json_value(line(LogFormat::json, "m", {{"bytes", "a\xFF"}}), "/bytes") == "a\xEF\xBF\xBD");
 }
 
 TEST_CASE("an overlong text is cut between characters") {
@@ -108,7 +102,7 @@ TEST_CASE("a line below the level is not written") {
   CaughtLog caught({.format = LogFormat::json, .level = LogLevel::warning});
   log_info("too_low", "not seen");
   log_warning("just_right", "seen");
-  CHECK(json_member(caught.read_some(), "event") == "just_right");
+  CHECK(json_value(caught.read_some(), "/event") == "just_right");
   CHECK_FALSE(log_enabled(LogLevel::info));
   CHECK(log_enabled(LogLevel::error));
 }
@@ -128,7 +122,7 @@ TEST_CASE("lines of many threads do not mix") {
   const auto all = caught.read_some();
   std::size_t lines = 0;
   for (std::size_t at = 0; at < all.size(); at = all.find('\n', at) + 1, ++lines) {
-    CHECK(json_member(all.substr(at, all.find('\n', at) - at), "message") == std::string(150, 'x'));
+    CHECK(json_value(all.substr(at, all.find('\n', at) - at), "/message") == std::string(150, 'x'));
   }
   CHECK(lines == kThreads * kLines);
 }
