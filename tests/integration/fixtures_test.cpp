@@ -1,5 +1,6 @@
 // What the other integration tests stand on.
 
+#include <fmt/format.h>
 #include <librdkafka/rdkafka.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "tests/support/kafka_client.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/process.h"
+#include "tests/support/relay_process.h"
 #include "tests/support/shared_servers.h"
 #include "tests/support/topic_reader.h"
 #include "tests/support/wait.h"
@@ -149,6 +151,30 @@ TEST_CASE("a broker of its own keeps data and address over pause, kill and resta
   REQUIRE(records.size() == 1);
   CHECK(records[0].value == "v");
   broker.stop();
+}
+
+TEST_CASE("a relay is asked over HTTP on the port that its log names") {
+  TestDatabase database;
+  const std::string configuration = fmt::format(
+      "[postgres]\ndsn = \"{}\"\nslot = \"{}\"\n[[outbox]]\ntable = \"public.outbox\"\npreset = "
+      "\"standard\"\ntopic = \"{}\"\n[sink]\ntype = \"stdout\"\n",
+      database.dsn(), database.name(), database.name());
+  const auto init = walrelay_command({"init"}, configuration);
+  INFO(init.errors);
+  REQUIRE(init.status == 0);
+
+  RelayProcess relay(configuration);
+  INFO(relay.log());
+  REQUIRE(relay.wait_ready());
+  CHECK(relay.metric("walrelay_active") == 1.0);
+  CHECK(relay.metric("walrelay_events_total", {{"result", "delivered"}}) == 0.0);
+  CHECK_FALSE(relay.metric("walrelay_no_such_metric"));
+  CHECK_THAT(relay.get("/status").body, ContainsSubstring(database.name()));
+
+  database.exec("INSERT INTO outbox (type, payload) VALUES ('Greeting', '{\"to\": \"all\"}')");
+  CHECK(wait_until(seconds(10), [&] { return relay.process().output().find("\"to\"") != std::string::npos; }));
+  CHECK(relay.process().resident_bytes() > 0);
+  CHECK(relay.stop() == ExitStatus{143, 0});
 }
 
 }  // namespace
