@@ -16,7 +16,7 @@ walrelay_library(test_support
   support/topic_reader.cpp
 )
 target_compile_definitions(test_support PRIVATE WALRELAY_KAFKA_JARS_DIR="${kafka_jars}"
-                           WALRELAY_PROGRAM="${PROJECT_BINARY_DIR}/connector/walrelay")
+                           WALRELAY_PROGRAM="$<TARGET_FILE:walrelay>")
 target_link_libraries(test_support PUBLIC PostgreSQL::PostgreSQL fmt::fmt
                       PRIVATE PkgConfig::rdkafka PkgConfig::cpp_httplib)
 
@@ -42,10 +42,7 @@ function(walrelay_integration_test name)
   endif()
   walrelay_test(${name} integration TIMEOUT ${ARG_TIMEOUT} SOURCES ${ARG_SOURCES} LIBRARIES test_support ${ARG_LIBRARIES}
                 PROPERTIES FIXTURES_REQUIRED servers ENVIRONMENT WALRELAY_TEST_SERVERS=${shared_servers_file})
-  add_dependencies(${name} shared_servers)
-  if(TARGET walrelay)
-    add_dependencies(${name} walrelay)
-  endif()
+  add_dependencies(${name} walrelay shared_servers)
 endfunction()
 
 walrelay_integration_test(fixtures_test SOURCES integration/fixtures_test.cpp LIBRARIES PkgConfig::rdkafka)
