@@ -17,5 +17,8 @@ walrelay_integration_test(admin_tests TIMEOUT 120
     integration/admin_connect.cpp
     integration/admin_init.cpp
     integration/admin_slots.cpp
+    integration/admin_tail.cpp
+    support/fake_pooler.cpp
   LIBRARIES connector
 )
+target_compile_definitions(admin_tests PRIVATE WALRELAY_PROGRAM="${PROJECT_BINARY_DIR}/connector/walrelay")

@@ -9,6 +9,7 @@
 #include "connector/pg_connection.h"
 #include "connector/pg_quote.h"
 #include "tests/integration/admin_support.h"
+#include "tests/support/fake_pooler.h"
 #include "tests/support/scoped_environment.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
@@ -155,6 +156,22 @@ TEST_CASE("the relay's session settings win over the role's, the database's, the
   CHECK(setting("statement_timeout") == "0");
   CHECK(setting("work_mem") == "1234kB");  // the user's own stays
   CHECK(setting("application_name") == "walrelay/shop");
+}
+
+TEST_CASE("a pooler in the middle is named, and the way around it") {
+  const FakePooler pooler;
+  AdminFixture admin;
+  REQUIRE(admin.init().status == 0);
+  const auto dsn = fmt::format("host=127.0.0.1 port={} dbname=shop user=relay", pooler.port());
+  const auto result = walrelay_command({"check", "--dsn", dsn, "--set", "postgres.query_dsn=" + admin.database().dsn(),
+                                        "--slot", admin.name(), "--publication", admin.name(), "--table",
+                                        "public.outbox", "--preset", "standard", "--sink", "stdout", "--json"});
+  INFO(result.output << result.errors);
+  CHECK(result.status == 1);
+  CHECK(finds(result, "server.connect", "ok"));  // ordinary queries have an address of their own
+  CHECK(finds(result, "replication.connect", "error"));
+  CHECK_THAT(result.output, ContainsSubstring("pooler"));
+  CHECK_THAT(result.output, ContainsSubstring("postgres.query_dsn"));
 }
 
 // Reads the stream until a frame carries an Insert ('w', 24 bytes of header, then the message's tag).

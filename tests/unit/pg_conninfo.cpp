@@ -27,6 +27,14 @@ TEST_CASE("string and URI resolve to the same target") {
   CHECK(query_conninfo("postgresql://relay%40x:x@db.example:6432/shop", "s").target().to_string() == expected);
 }
 
+TEST_CASE("an IPv6 address, a socket's directory and a bare database name are taken") {
+  CHECK(query_conninfo("postgresql://relay@[::1]:5433/shop", "s").target().to_string() ==
+        "host=::1 port=5433 dbname=shop user=relay");
+  CHECK(query_conninfo("host=/run/postgresql dbname=shop", "s").target().host == "/run/postgresql");
+  CHECK(query_conninfo("host=@abstract dbname=shop", "s").target().host == "@abstract");
+  CHECK(query_conninfo("shop", "s").target().database == "shop");
+}
+
 TEST_CASE("the environment fills what the string leaves out") {
   const ScopedEnvironment host("PGHOST", "env.example");
   const ScopedEnvironment user("PGUSER", "env_user");

@@ -1,0 +1,80 @@
+// `walrelay tail`.
+
+#include <csignal>
+#include <cstdlib>
+
+#include "tests/integration/admin_support.h"
+#include "tests/support/process.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/wait.h"
+
+namespace walrelay::test {
+namespace {
+
+class TailProcess {
+ public:
+  explicit TailProcess(AdminFixture& admin, const std::string& table = "public.outbox")
+      : process_(WALRELAY_PROGRAM, {"tail", "--dsn", admin.database().dsn(), "--slot", admin.name(), "--publication",
+                                    admin.name(), "--table", table, "--preset", "standard"}) {}
+
+  [[nodiscard]] bool started() {
+    return wait_until(seconds(20), [&] { return process_.errors().find("nothing is confirmed") != std::string::npos; });
+  }
+  [[nodiscard]] bool prints(const std::string& text) {
+    return wait_until(seconds(20), [&] { return process_.output().find(text) != std::string::npos; });
+  }
+  [[nodiscard]] Process& process() { return process_; }
+
+ private:
+  Process process_;
+};
+
+void insert(AdminFixture& admin, const std::string& type) {
+  admin.database().exec("INSERT INTO outbox (id, occurred_at, type, payload) VALUES (gen_random_uuid(), now(), '" +
+                        type + "', '{\"n\": 1}')");
+}
+
+TEST_CASE("tail prints events from now on, moves no slot and leaves none behind") {
+  AdminFixture admin;
+  REQUIRE(admin.init().status == 0);
+  insert(admin, "before");
+  const auto confirmed = "SELECT confirmed_flush_lsn FROM pg_replication_slots WHERE slot_name = current_database()";
+  const auto position = admin.database().value(confirmed);
+  TailProcess tail(admin);
+  INFO(tail.process().errors());
+  REQUIRE(tail.started());
+  insert(admin, "after");
+  CHECK(tail.prints("\"outbox.after\""));
+  CHECK(tail.process().output().find("outbox.before") == std::string::npos);
+  CHECK(admin.database().value(confirmed) == position);
+
+  tail.process().signal(SIGTERM);
+  CHECK(tail.process().wait(seconds(10)) == ExitStatus{143, 0});
+  CHECK(wait_until(seconds(10),
+                   [&] { return admin.count("pg_replication_slots WHERE database = current_database()") == "1"; }));
+}
+
+TEST_CASE("tail shows rows of partitions under the outbox that they belong to") {
+  AdminFixture admin;
+  admin.database().exec(
+      "CREATE TABLE outbox (id uuid, occurred_at timestamptz, type text, payload jsonb) PARTITION BY RANGE "
+      "(occurred_at); "
+      "CREATE TABLE outbox_all PARTITION OF outbox DEFAULT; CREATE PUBLICATION " +
+      admin.name() + " FOR TABLE outbox WITH (publish = 'insert')");
+  TailProcess tail(admin);
+  INFO(tail.process().errors());
+  REQUIRE(tail.started());
+  insert(admin, "leaf");
+  CHECK(tail.prints("\"outbox.leaf\""));
+}
+
+TEST_CASE("tail tells that the publication is missing") {
+  AdminFixture admin;
+  admin.database().exec("CREATE TABLE outbox (id uuid, type text, payload jsonb)");
+  const auto result = admin.run("tail", {"--table", "public.outbox", "--preset", "standard"});
+  CHECK(result.status == 3);
+  CHECK_THAT(result.errors, ContainsSubstring("there is no publication"));
+}
+
+}  // namespace
+}  // namespace walrelay::test
