@@ -27,10 +27,9 @@ class Inspection {
   Inspection(const KafkaProperties& properties, std::span<const std::string> topics, milliseconds at_most)
       : properties_(properties), names_(topics), deadline_(steady_clock::now() + at_most) {
     KafkaConfHandle conf = make_kafka_conf(properties);
-    rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG | RD_KAFKA_EVENT_STATS);
     // Looking must not create.
     rd_kafka_conf_set(conf.get(), "allow.auto.create.topics", "false", nullptr, 0);
-    client_ = make_kafka_producer(std::move(conf));
+    client_ = make_kafka_client(std::move(conf));
     queue_.reset(rd_kafka_queue_get_main(client_.get()));
     rd_kafka_set_log_queue(client_.get(), nullptr);
     for (const auto& name : topics) {

@@ -41,6 +41,7 @@ constexpr Property kDefaults[] = {
     // is a long time for the mistyped one. KafkaSink starts this clock only when a broker has answered.
     {"topic.metadata.propagation.max.ms", "5000"},
     {"statistics.interval.ms", "1000"},
+    {"allow.auto.create.topics", "true"},
     {"log.queue", "true"},
 };
 
@@ -158,6 +159,8 @@ std::string_view kafka_bootstrap_servers(const KafkaProperties& properties) {
 
 KafkaConfHandle make_kafka_conf(const KafkaProperties& properties) {
   KafkaConfHandle conf(rd_kafka_conf_new());
+  rd_kafka_conf_set_events(conf.get(),
+                           RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_LOG);
   for (const auto& [name, value] : kDefaults) set_property(conf.get(), name, value);
   for (const auto& [name, value] : properties) {
     if (const auto reason = refusal_reason(name); !reason.empty()) {
@@ -173,7 +176,7 @@ KafkaConfHandle make_kafka_conf(const KafkaProperties& properties) {
   return conf;
 }
 
-KafkaClientHandle make_kafka_producer(KafkaConfHandle conf) {
+KafkaClientHandle make_kafka_client(KafkaConfHandle conf) {
   std::array<char, 512> reason{};
   KafkaClientHandle client(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), reason.data(), reason.size()));
   if (!client) throw SinkConfigError(fmt::format("sink.kafka: {}", reason.data()));

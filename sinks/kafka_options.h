@@ -14,14 +14,14 @@ namespace walrelay {
 using KafkaProperties =
     std::vector<std::pair<std::string, std::string>>;  // in the order given; the last of a name counts
 
-// A producer's configuration: the defaults of the guarantee, then `properties`.
-// Throws SinkConfigError for a property that is unknown (with the nearest known one), has a bad value, or carries the
-// guarantee (with the reason), and if bootstrap.servers is missing. The value of a secret is in no message.
+// A producer's configuration: the defaults of the guarantee, then `properties`; reports, errors, statistics and logs as
+// events. Throws SinkConfigError for a property that is unknown (with the nearest known one), has a bad value, or
+// carries the guarantee (with the reason), and if bootstrap.servers is missing. The value of a secret is in no message.
 [[nodiscard]] KafkaConfHandle make_kafka_conf(const KafkaProperties& properties);
 
 // Starts a producer's threads; does not wait for a connection. Throws SinkConfigError for properties that contradict
 // each other or name files that cannot be read.
-[[nodiscard]] KafkaClientHandle make_kafka_producer(KafkaConfHandle conf);
+[[nodiscard]] KafkaClientHandle make_kafka_client(KafkaConfHandle conf);
 
 // The checks of make_kafka_conf() without its result.
 void validate_kafka_properties(const KafkaProperties& properties);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include "sinks/kafka_errors.h"
 #include "sinks/kafka_failed_event.h"
@@ -20,7 +21,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kSecondsUntilUnreachable = 3;  // an idle connection that was closed is back by then
-constexpr std::uint64_t kOne = 1;            // what is written to the eventfd
+constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+constexpr std::uint64_t kOne = 1;  // what is written to the eventfd
 
 FileDescriptor make_wakeup() {
   FileDescriptor wakeup(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -58,19 +60,10 @@ SinkLogLevel level_of(int syslog_level) {
 
 }  // namespace
 
-KafkaSink::KafkaSink(KafkaSinkOptions options) : options_(std::move(options)), wakeup_(make_wakeup()) {
-  KafkaConfHandle conf = make_kafka_conf(options_.properties);
-  rd_kafka_conf_set_events(conf.get(),
-                           RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_LOG);
-  auto_create_topics_ = kafka_property(options_.properties, "allow.auto.create.topics") != "false";
-  compressed_ = kafka_conf_value(conf.get(), "compression.codec") != "none";
-  client_ = make_kafka_producer(std::move(conf));
-  queue_.reset(rd_kafka_queue_get_main(client_.get()));
-  rd_kafka_set_log_queue(client_.get(), nullptr);  // nullptr: the main queue
-  rd_kafka_queue_io_event_enable(queue_.get(), wakeup_.get(), &kOne, sizeof kOne);
-  topics_.emplace(client_.get(), queue_.get());
-  topics_->probe();
-}
+KafkaSink::KafkaSink(KafkaSinkOptions options)
+    : options_(std::move(options)),
+      wakeup_(make_wakeup()),
+      producer_(std::make_unique<KafkaProducer>(options_.properties, kNoLimit, wakeup_.get())) {}
 
 bool KafkaSink::has_room(std::size_t bytes) const {
   if (in_flight_events_ == 0) return true;  // one larger event is admitted alone
@@ -81,7 +74,7 @@ bool KafkaSink::has_room(std::size_t bytes) const {
 SubmitStatus KafkaSink::submit(const OutboxEvent& event, Tag tag) {
   const std::size_t bytes = size_of(event.key) + size_of(event.value);
   if (fatal_reason_ || !has_room(bytes)) return SubmitStatus::full;
-  KafkaTopic* topic = topics_->find(event.topic);
+  KafkaTopic* topic = producer_->topics().find(event.topic);
   if (topic == nullptr) {
     if (!is_valid_topic_name(event.topic)) {
       return reject(FailureClass::topic,
@@ -89,7 +82,7 @@ SubmitStatus KafkaSink::submit(const OutboxEvent& event, Tag tag) {
                                 "change the topic template",
                                 event.topic));
     }
-    topic = &topics_->add(event.topic);
+    topic = &producer_->topics().add(event.topic);
   }
   if (const auto held = hold_back(*topic, event)) return *held;
   return produce(*topic, event, tag, bytes);
@@ -102,15 +95,17 @@ SubmitStatus KafkaSink::reject(FailureClass failure_class, std::string reason) {
 
 // What is known of the topic, before anything is sent to it.
 std::optional<SubmitStatus> KafkaSink::hold_back(KafkaTopic& topic, const OutboxEvent& event) {
-  if (!topic.settled || !topics_->has_contact()) {
-    topics_->ask(topic, event.topic);
+  if (!topic.settled || !producer_->topics().has_contact()) {
+    producer_->topics().ask(topic, event.topic);
     return SubmitStatus::full;
   }
-  if (topic.missing && !auto_create_topics_) {
+  if (topic.missing && !producer_->creates_topics()) {
     return ask_or_reject(topic, event, FailureClass::topic,
                          fmt::format("topic \"{}\" does not exist: create it", event.topic));
   }
-  if (!topic.max_message_bytes || compressed_) return std::nullopt;
+  if (!topic.max_message_bytes) return std::nullopt;
+  if (*topic.max_message_bytes < producer_->batch_size()) return shrink_batches(event.topic, *topic.max_message_bytes);
+  if (producer_->compresses()) return std::nullopt;  // what the broker sees may be far smaller
   const std::size_t size = kafka_batch_size(event);
   if (size <= *topic.max_message_bytes) return std::nullopt;
   return ask_or_reject(
@@ -119,17 +114,31 @@ std::optional<SubmitStatus> KafkaSink::hold_back(KafkaTopic& topic, const Outbox
                   event.topic, *topic.max_message_bytes));
 }
 
+// The broker would refuse a batch of small records for its size, and with it every record in it.
+SubmitStatus KafkaSink::shrink_batches(std::string_view topic, std::size_t batch_size) {
+  if (in_flight_events_ > 0) return SubmitStatus::full;
+  write_log(SinkLogLevel::info,
+            fmt::format("topic \"{}\" takes {} bytes at a time: batches become that small", topic, batch_size));
+  try {
+    producer_ = std::make_unique<KafkaProducer>(options_.properties, batch_size, wakeup_.get());
+  } catch (const SinkConfigError& error) {
+    set_fatal(error.what());
+  }
+  wake_up();  // there is no other event that would have the caller submit again
+  return SubmitStatus::full;
+}
+
 // Refuses only by an answer that was got for this event: the topic may have been changed meanwhile.
 SubmitStatus KafkaSink::ask_or_reject(KafkaTopic& topic, const OutboxEvent& event, FailureClass failure_class,
                                       std::string reason) {
   if (std::exchange(topic.fresh, false)) return reject(failure_class, std::move(reason));
   topic.settled = false;
-  topics_->ask(topic, event.topic);
+  producer_->topics().ask(topic, event.topic);
   return SubmitStatus::full;
 }
 
 SubmitStatus KafkaSink::produce(KafkaTopic& topic, const OutboxEvent& event, Tag tag, std::size_t bytes) {
-  rd_kafka_topic_t* handle = topics_->handle(topic, event.topic);
+  rd_kafka_topic_t* handle = producer_->topics().handle(topic, event.topic);
   if (handle == nullptr) return not_produced(rd_kafka_last_error(), event);
   KafkaHeadersHandle headers = make_headers(event.headers);
   std::array<rd_kafka_vu_t, 7> parts{};
@@ -147,7 +156,7 @@ SubmitStatus KafkaSink::produce(KafkaTopic& topic, const OutboxEvent& event, Tag
   parts[5].u.ptr = opaque_of(tag);
   parts[6].vtype = RD_KAFKA_VTYPE_HEADERS;
   parts[6].u.headers = headers.get();
-  if (const KafkaErrorHandle error{rd_kafka_produceva(client_.get(), parts.data(), parts.size())}) {
+  if (const KafkaErrorHandle error{rd_kafka_produceva(producer_->client(), parts.data(), parts.size())}) {
     return not_produced(rd_kafka_error_code(error.get()), event);
   }
   static_cast<void>(headers.release());  // librdkafka's now
@@ -161,7 +170,7 @@ SubmitStatus KafkaSink::not_produced(rd_kafka_resp_err_t error, const OutboxEven
   if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) return SubmitStatus::full;
   if (error == RD_KAFKA_RESP_ERR__FATAL) {
     std::array<char, 512> reason{};
-    const auto cause = rd_kafka_fatal_error(client_.get(), reason.data(), reason.size());
+    const auto cause = rd_kafka_fatal_error(producer_->client(), reason.data(), reason.size());
     set_fatal(fmt::format("{}: {}", rd_kafka_err2name(cause), reason.data()));
     return SubmitStatus::full;
   }
@@ -175,7 +184,7 @@ std::span<const Delivery> KafkaSink::collect(std::size_t limit) {
   // Before the queue is read: what comes in from here on signals again. EAGAIN: there was no signal.
   [[maybe_unused]] const auto read = ::read(wakeup_.get(), &count, sizeof count);
   while (ready_.size() < limit) {
-    const KafkaEventHandle event(rd_kafka_queue_poll(queue_.get(), 0));
+    const KafkaEventHandle event = producer_->next_event(0);
     if (!event) break;
     take_in(event.get());
   }
@@ -197,8 +206,7 @@ void KafkaSink::flush(milliseconds at_most) {
   while (in_flight_events_ > 0 && !fatal_reason_) {
     const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left <= milliseconds::zero()) break;
-    if (const KafkaEventHandle event{rd_kafka_queue_poll(queue_.get(), static_cast<int>(left.count()))})
-      take_in(event.get());
+    if (const auto event = producer_->next_event(static_cast<int>(left.count()))) take_in(event.get());
   }
   wake_up();
 }
@@ -210,7 +218,7 @@ void KafkaSink::take_in(rd_kafka_event_t* event) {
     case RD_KAFKA_EVENT_ERROR:
       return take_error(event);
     case RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT:
-      reachable_ = topics_->take_answer(event) || reachable_;
+      reachable_ = producer_->topics().take_answer(event) || reachable_;
       return;
     case RD_KAFKA_EVENT_LOG:
       return take_log(event);
@@ -265,7 +273,7 @@ void KafkaSink::take_statistics(std::string_view json) {
     return;
   }
   // librdkafka leaves an idle connection closed, so make it connect before calling it an outage.
-  topics_->probe();
+  producer_->topics().probe();
   if (++seconds_without_broker_ >= kSecondsUntilUnreachable) reachable_ = false;
 }
 
@@ -288,7 +296,7 @@ Sink::Health KafkaSink::health() const {
                              connection_error_)};
 }
 
-std::size_t KafkaSink::queue_length() const { return static_cast<std::size_t>(rd_kafka_outq_len(client_.get())); }
+std::size_t KafkaSink::queue_length() const { return static_cast<std::size_t>(rd_kafka_outq_len(producer_->client())); }
 
 void KafkaSink::wake_up() const {
   // EAGAIN: the counter is full, so the descriptor is readable already.

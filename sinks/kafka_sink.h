@@ -14,16 +14,15 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sinks/file_descriptor.h"
-#include "sinks/kafka_handles.h"
 #include "sinks/kafka_options.h"
-#include "sinks/kafka_topics.h"
+#include "sinks/kafka_producer.h"
 #include "sinks/sink.h"
 #include "sinks/sink_log.h"
 
@@ -32,7 +31,7 @@ namespace walrelay {
 struct KafkaSinkOptions {
   KafkaProperties properties;
   SinkLimits limits;
-  SinkLog log;  // librdkafka's lines and ours; called from collect() and flush() only; may be empty
+  SinkLog log;  // librdkafka's lines and ours; called on the loop thread, within a call of the sink; may be empty
 };
 
 class KafkaSink final : public Sink {
@@ -62,6 +61,7 @@ class KafkaSink final : public Sink {
   [[nodiscard]] bool has_room(std::size_t bytes) const;
   SubmitStatus reject(FailureClass failure_class, std::string reason);
   std::optional<SubmitStatus> hold_back(KafkaTopic& topic, const OutboxEvent& event);
+  SubmitStatus shrink_batches(std::string_view topic, std::size_t batch_size);
   SubmitStatus ask_or_reject(KafkaTopic& topic, const OutboxEvent& event, FailureClass failure_class,
                              std::string reason);
   SubmitStatus produce(KafkaTopic& topic, const OutboxEvent& event, Tag tag, std::size_t bytes);
@@ -79,14 +79,9 @@ class KafkaSink final : public Sink {
   void write_log(SinkLogLevel level, std::string_view text) const;
 
   KafkaSinkOptions options_;
-  bool auto_create_topics_ = true;
-  bool compressed_ = false;
 
-  // Before the client, since librdkafka writes to it until it is destroyed.
-  FileDescriptor wakeup_;
-  KafkaClientHandle client_;
-  KafkaQueueHandle queue_;
-  std::optional<KafkaTopics> topics_;
+  FileDescriptor wakeup_;  // before the producer, which writes to it until it is destroyed
+  std::unique_ptr<KafkaProducer> producer_;
 
   std::size_t in_flight_events_ = 0;
   std::size_t in_flight_bytes_ = 0;

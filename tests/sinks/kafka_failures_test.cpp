@@ -194,7 +194,7 @@ TEST_CASE("an event of a topic that does not exist fails within seconds with cla
   CHECK(sink.rejection().failure_class == FailureClass::topic);
 }
 
-TEST_CASE("librdkafka's lines are logged by collect only") {
+TEST_CASE("librdkafka's lines are logged on the loop thread, by collect") {
   MockCluster cluster;
   std::vector<std::string> lines;
   auto options = options_for(cluster);

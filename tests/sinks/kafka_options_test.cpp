@@ -85,7 +85,7 @@ TEST_CASE("bootstrap.servers is asked for, also by its old name") {
 }
 
 TEST_CASE("properties that contradict each other are an error when the producer is made") {
-  CHECK_THROWS_WITH(make_kafka_producer(make_kafka_conf(with("max.in.flight", "100"))),
+  CHECK_THROWS_WITH(make_kafka_client(make_kafka_conf(with("max.in.flight", "100"))),
                     ContainsSubstring("max.in.flight"));
 }
 
