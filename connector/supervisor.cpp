@@ -9,6 +9,7 @@
 #include "connector/command_support.h"
 #include "connector/log.h"
 #include "connector/pg_error.h"
+#include "connector/session_start.h"
 #include "connector/slot_verdict.h"
 
 namespace walrelay {
@@ -166,8 +167,8 @@ void Supervisor::start_stream() {
   }
   const Lsn slot_position = facts->slot->confirmed;
   const ServerHistory& history = source_->history();
-  const bool goes_on = relay_ && history_ && history.continues(*history_) &&
-                       history.flushed >= relay_->resume_position() && slot_position <= relay_->resume_position();
+  const bool goes_on =
+      relay_ && history_ && history.continues(*history_) && may_resume(*relay_, slot_position, history.flushed);
   if (!goes_on) {
     epoch_ = static_cast<std::uint16_t>(epoch_ % DeliveryTag::kEpochMax + 1);
     relay_.emplace(RelayOptions{.delivery = parts_.config.delivery}, parts_.router, *sink_, parts_.metrics,

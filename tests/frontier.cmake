@@ -1,0 +1,11 @@
+# What may be confirmed and when it is said: the frontier, the status policy, the relay's step with a scripted source and sink.
+walrelay_test(frontier_tests unit
+  SOURCES
+    unit/ack_frontier.cpp
+    unit/delivery_tag.cpp
+    unit/relay_status.cpp
+    unit/relay_step.cpp
+    unit/slot_verdict.cpp
+    unit/status_policy.cpp
+  LIBRARIES connector PostgreSQL::PostgreSQL
+)

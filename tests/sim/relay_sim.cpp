@@ -1,0 +1,38 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "connector/log.h"
+#include "tests/sim/sim_world.h"
+#include "tests/support/catch.h"
+
+namespace walrelay::test {
+
+namespace {
+
+std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t kSeeds = 1'000;
+#else
+constexpr std::uint64_t kSeeds = 10'000;
+#endif
+
+}  // namespace
+
+TEST_CASE("whatever breaks when, nothing committed is lost, nothing unstored is confirmed, and keys keep their order") {
+  configure_log({.format = LogFormat::text, .level = LogLevel::error});
+  const auto first = number_from("WALRELAY_SIM_FIRST", 1);
+  const auto seeds = number_from("WALRELAY_SIM_SEEDS", kSeeds);
+  for (auto seed = first; seed < first + seeds; ++seed) {
+    const std::string failure = SimWorld(seed).run();
+    if (failure.empty()) continue;
+    FAIL(fmt::format("seed {}: {}; replay with WALRELAY_SIM_FIRST={} WALRELAY_SIM_SEEDS=1", seed, failure, seed));
+  }
+}
+
+}  // namespace walrelay::test

@@ -1,0 +1,189 @@
+#include "tests/sim/sim_world.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "connector/session_start.h"
+
+namespace walrelay::test {
+
+namespace {
+
+constexpr int kActions = 300;
+constexpr int kHealingStepsMax = 4000;
+
+}  // namespace
+
+SimWorld::SimWorld(std::uint64_t seed) : random_(seed), in_flight_max_(below(40) + 1) {
+  delivery_.on_error = chance(2) ? OnError::skip : OnError::dead_letter;
+  server_.on_confirmed = [this](Lsn confirmed) { check_confirmed(confirmed); };
+  for (auto& instance : instances_) start(instance);
+  connect(instances_.at(active_));
+}
+
+std::size_t SimWorld::below(std::size_t bound) {
+  return std::uniform_int_distribution<std::size_t>(0, bound - 1)(random_);
+}
+
+void SimWorld::fail(std::string what) {
+  if (failure_.empty()) failure_ = std::move(what);
+}
+
+std::string SimWorld::run() {
+  for (int i = 0; i < kActions && failure_.empty(); ++i) act();
+  if (failure_.empty()) heal();
+  return failure_;
+}
+
+void SimWorld::act() {
+  Instance& active = instances_.at(active_);
+  switch (below(24)) {
+    case 0:
+      return crash(instances_.at(below(2)));
+    case 1:
+      disconnect(active);
+      if (chance(2)) active_ = 1 - active_;  // the other one was quicker
+      return connect(instances_.at(active_));
+    case 2:
+      broker_.up = !broker_.up;
+      return;
+    case 3:
+      if (chance(4)) active.sink->die();
+      return;
+    case 4:
+      if (!chance(4)) return server_.checkpoint();
+      disconnect(active);
+      server_.crash();
+      return connect(active);
+    default:
+      return work();
+  }
+}
+
+void SimWorld::work() {
+  commit();
+  Instance& active = instances_.at(active_);
+  if (active.source) {
+    active.source->grant(below(12));
+    if (chance(3)) active.source->keepalive(chance(2));
+  }
+  for (auto& instance : instances_) {
+    instance.sink->store(random_, below(10) + 1);
+    if (chance(2)) instance.sink->report(random_);
+    step(instance);
+  }
+  clock_.advance(std::chrono::milliseconds(below(300)));
+}
+
+void SimWorld::commit() {
+  if (chance(3)) return server_.write_elsewhere(8 * (below(50) + 1));
+  std::vector<SimRow> rows;
+  for (auto n = chance(4) ? 0 : below(6); n > 0; --n) {
+    rows.push_back({fmt::format("{:06}", ++rows_), fmt::format("key {}", below(4))});
+    if (chance(40)) broker_.poison.insert(rows.back().id);
+  }
+  server_.commit(std::move(rows), 8 * (below(20) + 1));
+}
+
+void SimWorld::start(Instance& instance) {
+  instance.sink = std::make_unique<SimSink>(broker_, in_flight_max_);
+  instance.router = std::make_unique<OutboxRouter>(stream_rules());
+  instance.metrics = std::make_unique<RelayMetrics>(1);
+}
+
+void SimWorld::new_relay(Instance& instance) {
+  ++instance.epoch;
+  instance.sink->life = ++lives_;
+  instance.relay = std::make_unique<Relay>(RelayOptions{.delivery = delivery_, .frames_per_step_max = below(20) + 1},
+                                           *instance.router, *instance.sink, *instance.metrics, clock_,
+                                           server_.confirmed(), instance.epoch);
+}
+
+void SimWorld::connect(Instance& instance) {
+  if (!instance.relay || !may_resume(*instance.relay, server_.confirmed(), server_.position())) new_relay(instance);
+  instance.source = std::make_unique<SimSource>(server_, instance.relay->resume_position());
+  instance.relay->begin_session(*instance.source, std::chrono::seconds(60), clock_.now());
+}
+
+void SimWorld::disconnect(Instance& instance) {
+  if (instance.relay) instance.relay->end_session();
+  instance.source.reset();
+}
+
+void SimWorld::crash(Instance& instance) {
+  instance.sink->crash(random_);
+  instance.relay.reset();
+  instance.source.reset();
+  start(instance);
+  if (&instance == &instances_.at(active_)) connect(instance);
+}
+
+void SimWorld::step(Instance& instance) {
+  if (!instance.relay) return;
+  instance.relay->step(clock_.now());
+  const RelayEnd end = instance.relay->end();
+  if (end == RelayEnd::none) return;
+  const bool active = &instance == &instances_.at(active_);
+  disconnect(instance);
+  if (end == RelayEnd::sink_fatal) {
+    instance.relay.reset();
+    start(instance);
+  } else {
+    fail(fmt::format("the relay ended with {}: {}", static_cast<int>(end), instance.relay->end_reason()));
+  }
+  if (active) connect(instance);
+}
+
+void SimWorld::heal() {
+  broker_.up = true;
+  for (int i = 0; i < kHealingStepsMax && failure_.empty(); ++i) {
+    Instance& active = instances_.at(active_);
+    active.source->grant(20);
+    if (i % 8 == 0) active.source->keepalive(false);
+    for (auto& instance : instances_) {
+      instance.sink->store(random_, 20);
+      instance.sink->report(random_);
+      step(instance);
+    }
+    clock_.advance(std::chrono::milliseconds(100));
+    if (server_.confirmed() == server_.position() && instances_[1 - active_].sink->in_flight_events() == 0)
+      return check_stored();
+  }
+  fail(fmt::format("stuck: confirmed {} of {}, {} in flight", server_.confirmed().to_string(),
+                   server_.position().to_string(), instances_.at(active_).sink->in_flight_events()));
+}
+
+// ---- the oracle -----------------------------------------------------------------------------------------------------
+
+bool SimWorld::settled(const SimRow& row) const {
+  if (!broker_.poison.contains(row.id)) return stored_ids_.contains(row.id);
+  return delivery_.on_error == OnError::skip || stored_ids_.contains(row.id);
+}
+
+void SimWorld::check_confirmed(Lsn confirmed) {
+  check_stored();
+  if (confirmed > server_.position()) fail("confirmed what was never written");
+  const auto& transactions = server_.transactions();
+  while (checked_transactions_ < transactions.size() && transactions[checked_transactions_].end_lsn <= confirmed) {
+    for (const auto& row : transactions[checked_transactions_++].rows) {
+      if (!settled(row))
+        fail(fmt::format("confirmed {} although event {} is not stored", confirmed.to_string(), row.id));
+    }
+  }
+}
+
+void SimWorld::check_stored() {
+  for (; checked_records_ < broker_.stored.size(); ++checked_records_) {
+    const StoredRecord& record = broker_.stored[checked_records_];
+    if (!stored_by_life_.emplace(record.life, record.id).second)
+      fail(fmt::format("event {} twice from one life", record.id));
+    if (!stored_ids_.insert(record.id).second || record.topic != "events") continue;
+    const auto number = std::stoul(record.id);
+    auto& last = last_of_key_[record.key];
+    if (number < last) fail(fmt::format("event {} of {} came first after {}", record.id, record.key, last));
+    last = number;
+  }
+}
+
+}  // namespace walrelay::test

@@ -1,0 +1,70 @@
+#pragma once
+// One seeded history: a server that commits, a broker, and two instances that share a slot, with faults at random
+// moments. The oracle looks at every position that reaches the slot and at everything the broker stored.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "connector/relay.h"
+#include "tests/sim/sim_broker.h"
+#include "tests/sim/sim_server.h"
+#include "tests/support/set_clock.h"
+#include "tests/support/stream_bytes.h"
+
+namespace walrelay::test {
+
+class SimWorld {
+ public:
+  explicit SimWorld(std::uint64_t seed);
+
+  // Faults and work at random, then all is healed and runs to rest. What was wrong, "" if nothing.
+  std::string run();
+
+ private:
+  // One process.
+  struct Instance {
+    std::unique_ptr<SimSink> sink;
+    std::unique_ptr<OutboxRouter> router;
+    std::unique_ptr<RelayMetrics> metrics;
+    std::unique_ptr<Relay> relay;
+    std::unique_ptr<SimSource> source;
+    std::uint16_t epoch = 0;
+  };
+
+  void act();
+  void work();
+  void commit();
+  void start(Instance& instance);
+  void new_relay(Instance& instance);
+  void connect(Instance& instance);
+  void disconnect(Instance& instance);
+  void crash(Instance& instance);
+  void step(Instance& instance);
+  void heal();
+  void check_confirmed(Lsn confirmed);
+  void check_stored();
+  [[nodiscard]] bool settled(const SimRow& row) const;
+  void fail(std::string what);
+  [[nodiscard]] std::size_t below(std::size_t bound);
+  [[nodiscard]] bool chance(std::size_t one_in) { return below(one_in) == 0; }
+
+  std::mt19937_64 random_;
+  SetClock clock_;
+  SimServer server_;
+  SimBroker broker_;
+  DeliveryOptions delivery_;
+  std::size_t in_flight_max_;
+  std::array<Instance, 2> instances_;
+  std::size_t active_ = 0;  // who has the slot
+  std::uint64_t lives_ = 0;
+  std::size_t rows_ = 0;
+  std::size_t checked_transactions_ = 0;
+  std::size_t checked_records_ = 0;
+  std::set<std::string> stored_ids_;
+  std::set<std::pair<std::uint64_t, std::string>> stored_by_life_;
+  std::map<std::string, std::size_t> last_of_key_;
+  std::string failure_;
+};
+
+}  // namespace walrelay::test

@@ -1,0 +1,108 @@
+#include "tests/support/catch.h"
+#include "tests/support/relay_bench.h"
+
+namespace walrelay::test {
+
+using namespace std::chrono_literals;
+
+TEST_CASE("a keepalive is confirmed when nothing is in flight, and told within a second") {
+  RelayBench bench;
+  bench.step();
+  bench.source->add(keepalive_frame(Lsn{5000}));
+  bench.step(1ms);
+  bench.step(200ms);
+  CHECK(bench.source->sent().back().flushed == Lsn{5000});
+}
+
+TEST_CASE("a keepalive is not confirmed while a record is open") {
+  RelayBench bench;
+  bench.transaction(1100, {"a"});
+  bench.source->add(keepalive_frame(Lsn{5000}, true));
+  bench.step();
+  CHECK(bench.source->sent().back().flushed == Lsn{1000});
+  CHECK(bench.source->sent().back().written == Lsn{5000});
+  CHECK(bench.source->sent().back().applied == Lsn{1000});
+}
+
+TEST_CASE("a reply that is asked for goes out in the same step") {
+  RelayBench bench;
+  bench.step();
+  const auto before = bench.source->sent().size();
+  bench.source->add(keepalive_frame(Lsn{1000}, true));
+  bench.step(1ms);
+  CHECK(bench.source->sent().size() == before + 1);
+}
+
+TEST_CASE("status goes on while reading is paused") {
+  RelayBench bench;
+  bench.sink.room = 0;
+  bench.transaction(1100, {"a"});
+  for (int i = 0; i < 10; ++i) bench.step(10s);
+  CHECK(bench.relay.paused());
+  CHECK(bench.source->sent().size() >= 10);
+}
+
+TEST_CASE("no status carries an invalid position or one beyond what is settled") {
+  RelayBench bench;
+  bench.transaction(1100, {"a"});
+  bench.transaction(1200, {"b"});
+  bench.step();
+  bench.sink.ack(1);
+  for (int i = 0; i < 5; ++i) bench.step(10s);
+  for (const auto& status : bench.source->sent()) {
+    CHECK(status.flushed == Lsn{1000});
+    CHECK(status.applied == Lsn{1000});
+    CHECK(status.written >= status.flushed);
+  }
+}
+
+TEST_CASE("a relay is stalled by the time since the last delivery, only while something waits for the sink") {
+  RelayBench bench;
+  bench.step(100s);
+  CHECK(bench.relay.stalled_for(bench.clock.now()) == 0s);
+  bench.transaction(1100, {"a", "b"});
+  bench.step();
+  bench.step(30s);
+  CHECK(bench.relay.stalled_for(bench.clock.now()) == 30s);
+  bench.sink.ack(0);
+  bench.step();
+  CHECK(bench.relay.stalled_for(bench.clock.now()) == 0s);
+}
+
+TEST_CASE("silence counts only while the relay reads, and the server is asked after half its time-out") {
+  RelayBench bench;
+  bench.step();
+  bench.step(20s);
+  CHECK_FALSE(bench.source->sent().back().reply_requested);
+  bench.step(20s);
+  CHECK(bench.source->sent().back().reply_requested);
+  CHECK(bench.relay.silent_for(bench.clock.now()) == 40s);
+  bench.sink.room = 0;
+  bench.transaction(1100, {"a"});
+  bench.step();
+  bench.step(300s);
+  CHECK(bench.relay.silent_for(bench.clock.now()) == 0s);
+}
+
+TEST_CASE("what is queued is sent at once when the stream goes quiet") {
+  RelayBench bench;
+  bench.transaction(1100, {"a"});
+  bench.step();
+  CHECK(bench.sink.nudges() == 1);
+  bench.step();
+  CHECK(bench.sink.nudges() == 1);
+}
+
+TEST_CASE("the oldest unconfirmed commit is known while there is one") {
+  RelayBench bench;
+  bench.source->add(begin_frame(Lsn{1092}, 7, 12345));
+  bench.source->add(insert_frame("1", "k", "a"));
+  bench.source->add(commit_frame(Lsn{1092}, Lsn{1100}));
+  bench.step();
+  CHECK(bench.metrics.oldest_unconfirmed_commit.value() == 12345);
+  bench.sink.ack(0);
+  bench.step();
+  CHECK(bench.metrics.oldest_unconfirmed_commit.value() == RelayMetrics::kNoCommitWaiting);
+}
+
+}  // namespace walrelay::test

@@ -1,0 +1,77 @@
+#include "connector/slot_verdict.h"
+
+#include "tests/support/catch.h"
+
+namespace walrelay::test {
+
+using Kind = SlotVerdict::Kind;
+
+namespace {
+
+ServerFacts healthy() {
+  ServerFacts facts;
+  facts.wal_level = "logical";
+  facts.database = "shop";
+  facts.position = Lsn{0x500};
+  facts.publication_exists = true;
+  facts.publishes_inserts = true;
+  facts.slot = SlotFacts{.logical = true,
+                         .temporary = false,
+                         .active = false,
+                         .active_pid = 0,
+                         .plugin = "pgoutput",
+                         .database = "shop",
+                         .wal_status = "reserved",
+                         .confirmed = Lsn{0x400},
+                         .retained_bytes = 256};
+  return facts;
+}
+
+SlotVerdict judge(const ServerFacts& facts) { return judge_slot(facts, "walrelay", "outbox_pub"); }
+
+}  // namespace
+
+TEST_CASE("a healthy free slot with its publication is usable") { CHECK(judge(healthy()).kind == Kind::usable); }
+
+TEST_CASE("a slot that is in use makes a standby, and the verdict names the PID") {
+  auto facts = healthy();
+  facts.slot->active = true;
+  facts.slot->active_pid = 4711;
+  CHECK(judge(facts).kind == Kind::taken);
+  CHECK_THAT(judge(facts).reason, ContainsSubstring("4711"));
+}
+
+TEST_CASE("a missing slot is a possible gap, never made silently") {
+  auto facts = healthy();
+  facts.slot.reset();
+  CHECK(judge(facts).kind == Kind::lost);
+  CHECK_THAT(judge(facts).reason, ContainsSubstring("walrelay init"));
+}
+
+TEST_CASE("a lost slot is named with the position that it was confirmed up to") {
+  auto facts = healthy();
+  facts.slot->wal_status = "lost";
+  facts.slot->active = true;  // some versions keep showing the last walsender for a moment
+  CHECK(judge(facts).kind == Kind::lost);
+  CHECK_THAT(judge(facts).reason, ContainsSubstring("0/400"));
+}
+
+TEST_CASE("what somebody has to change is unusable: plugin, kind, database, wal_level, publication") {
+  auto facts = healthy();
+  SECTION("plugin") { facts.slot->plugin = "test_decoding"; }
+  SECTION("physical") { facts.slot->logical = false; }
+  SECTION("database") { facts.slot->database = "other"; }
+  SECTION("wal_level") { facts.wal_level = "replica"; }
+  SECTION("no publication") { facts.publication_exists = false; }
+  SECTION("no inserts") { facts.publishes_inserts = false; }
+  CHECK(judge(facts).kind == Kind::unusable);
+  CHECK_FALSE(judge(facts).reason.empty());
+}
+
+TEST_CASE("an error about a publication in the past is told from other missing objects") {
+  CHECK(publication_missing_in_history({"42704", "publication \"p\" does not exist"}));
+  CHECK(publication_missing_in_history({"55000", "skipped loading publication \"p\""}));
+  CHECK_FALSE(publication_missing_in_history({"42704", "replication slot \"s\" does not exist"}));
+}
+
+}  // namespace walrelay::test
