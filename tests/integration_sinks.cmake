@@ -1,0 +1,1 @@
+walrelay_integration_test(sinks_broker_test SOURCES sinks/kafka_broker_test.cpp LIBRARIES sinks)

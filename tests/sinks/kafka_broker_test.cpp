@@ -1,0 +1,110 @@
+// KafkaSink against a real broker: what the mock cluster cannot say of topics and their limits.
+
+#include "tests/support/kafka_broker.h"
+
+#include <fmt/format.h>
+
+#include "sinks/kafka_admin.h"
+#include "sinks/kafka_sink.h"
+#include "tests/support/catch.h"
+#include "tests/support/shared_servers.h"
+#include "tests/support/sink_driver.h"
+#include "tests/support/topic_reader.h"
+
+namespace walrelay::test {
+namespace {
+
+OutboxEvent event_of(std::string_view topic, std::string_view value) {
+  OutboxEvent event;
+  event.topic = topic;
+  event.key = "k";
+  event.value = value;
+  event.timestamp_ms = 1'700'000'000'123;
+  return event;
+}
+
+KafkaSinkOptions options_with(std::string name, std::string value) {
+  KafkaSinkOptions options;
+  options.properties = {{"bootstrap.servers", shared_kafka()}, {std::move(name), std::move(value)}};
+  return options;
+}
+
+std::string small_topic() {
+  const std::string topic = unique_name();
+  create_topic(shared_kafka(), topic, 1, {{"max.message.bytes", "100000"}});
+  return topic;
+}
+
+}  // namespace
+
+TEST_CASE("A13: an event over the topic's limit is rejected with size and limit, up to the byte") {
+  const std::string topic = small_topic();
+  KafkaSink sink(options_with("compression.type", "none"));
+  SinkDriver driver(sink);
+  // Beside the value: 61 of the batch; lengths of 3 each for record and value; attributes, two deltas, key, header
+  // count.
+  const std::string fits(100'000 - (61 + 3 + 3 + 1 + 2 + 2 + 1), 'y');
+  REQUIRE(driver.submit(event_of(topic, fits), 1) == SubmitStatus::accepted);
+  REQUIRE(driver.run_until_collected(1));
+  CHECK(driver.deliveries[0].status == DeliveryStatus::persisted);
+  REQUIRE(driver.submit(event_of(topic, fits + "y"), 2) == SubmitStatus::rejected);
+  CHECK(sink.rejection().failure_class == FailureClass::too_large);
+  CHECK_THAT(sink.rejection().reason,
+             ContainsSubstring("100001 bytes") && ContainsSubstring("max.message.bytes=100000"));
+  CHECK(driver.submit(event_of(topic, "small"), 3) == SubmitStatus::accepted);
+}
+
+TEST_CASE("A13: a large event that may shrink is tried, not refused from its raw size") {
+  const std::string topic = small_topic();
+  KafkaSink sink(options_with("compression.type", "zstd"));
+  SinkDriver driver(sink);
+  REQUIRE(driver.submit(event_of(topic, std::string(1'000'000, 'y')), 1) == SubmitStatus::accepted);
+  REQUIRE(driver.run_until_collected(1));
+  CHECK(driver.deliveries[0].status == DeliveryStatus::persisted);
+}
+
+TEST_CASE("small events of a topic with a small limit are not refused for the size of their batch") {
+  const std::string topic = small_topic();
+  const std::string other = unique_name();
+  create_topic(shared_kafka(), other);
+  KafkaSink sink(options_with("compression.type", "none"));
+  SinkDriver driver(sink);
+  std::vector<std::string> expected;
+  for (Tag tag = 0; tag < 2000; ++tag) {
+    expected.push_back(fmt::format("{:01000}", tag));
+    REQUIRE(driver.submit(event_of(tag % 4 == 0 ? other : topic, expected.back()), tag) == SubmitStatus::accepted);
+  }
+  REQUIRE(driver.run_until_collected(2000));
+  for (const auto& delivery : driver.deliveries) CHECK(delivery.status == DeliveryStatus::persisted);
+  std::vector<std::string> received;
+  for (const auto& record : TopicReader(shared_kafka(), topic).read_to_end())
+    received.push_back(record.value.value_or(""));
+  std::erase_if(expected, [n = 0](const std::string&) mutable { return n++ % 4 == 0; });
+  CHECK(received == expected);
+}
+
+TEST_CASE("a missing topic is rejected at once where it may not be made") {
+  KafkaSink sink(options_with("allow.auto.create.topics", "false"));
+  SinkDriver driver(sink);
+  const std::string topic = unique_name();
+  REQUIRE(driver.submit(event_of(topic, "v"), 1) == SubmitStatus::rejected);
+  CHECK(sink.rejection().failure_class == FailureClass::topic);
+  CHECK_THAT(sink.rejection().reason, ContainsSubstring(topic));
+  create_topic(shared_kafka(), topic);
+  CHECK(driver.submit(event_of(topic, "v"), 2) == SubmitStatus::accepted);
+  REQUIRE(driver.run_until_collected(1));
+}
+
+TEST_CASE("check sees a topic's limit and whether the broker makes topics") {
+  const std::vector<std::string> topics = {small_topic(), unique_name()};
+  const auto report = inspect_kafka({{"bootstrap.servers", shared_kafka()}}, topics, std::chrono::seconds(10));
+  CHECK(report.unreachable.empty());
+  CHECK(report.auto_create_topics == true);
+  REQUIRE(report.topics.size() == 2);
+  CHECK(report.topics[0].exists);
+  CHECK(report.topics[0].max_message_bytes == 100'000);
+  CHECK_FALSE(report.topics[1].exists);
+  CHECK(report.topics[1].problem.empty());
+}
+
+}  // namespace walrelay::test
