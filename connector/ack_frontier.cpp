@@ -46,6 +46,7 @@ void AckFrontier::close(Lsn end_lsn) {
   received_ = end_lsn;
   Transaction& closed = newest();
   closed.end_lsn = end_lsn;
+  unconfirmed_records_ += closed.records;
   // Without records there is no report to wait for: it is finished when the one before it is.
   if (closed.records == 0 && size_ > 1) {
     --size_;
@@ -75,10 +76,12 @@ void AckFrontier::advance() {
     const Transaction& oldest = at(first_);
     if (oldest.outstanding > 0 || !oldest.end_lsn.valid()) break;
     finished = oldest.end_lsn;
+    unconfirmed_records_ -= oldest.records;
     ++first_;
     --size_;
   }
   if (finished > confirmed_) move_confirmed(finished);
+  WALRELAY_INVARIANT(size_ > 0 || confirmed_ == received_);
 }
 
 void AckFrontier::move_confirmed(Lsn position) {

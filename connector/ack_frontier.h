@@ -44,6 +44,8 @@ class AckFrontier {
   void keepalive(Lsn position);
 
   [[nodiscard]] Lsn confirmed() const { return confirmed_; }
+  // Records of complete transactions that are not confirmed, delivered or not: what a crash would repeat.
+  [[nodiscard]] std::uint64_t unconfirmed_records() const { return unconfirmed_records_; }
   // End of the last complete transaction or counted keepalive: where a new session may go on without a repeat.
   [[nodiscard]] Lsn received() const { return received_; }
   [[nodiscard]] bool transaction_open() const { return open_; }
@@ -72,6 +74,7 @@ class AckFrontier {
   Ordinal first_ = 0;              // the oldest transaction that is not confirmed
   std::uint64_t size_ = 0;
   bool open_ = false;  // the newest one is
+  std::uint64_t unconfirmed_records_ = 0;
   Lsn confirmed_;
   Lsn received_;
 };

@@ -89,7 +89,7 @@ class Relay {
   [[nodiscard]] Lsn resume_position() const { return frontier_.received(); }
   [[nodiscard]] bool idle() const { return frontier_.idle(); }
   // Not reading because of the sink.
-  [[nodiscard]] bool paused() const { return blocked_event_.has_value() || !dead_letters_.empty(); }
+  [[nodiscard]] bool paused() const { return blocked_event_.has_value() || !dead_letters_.empty() || window_full(); }
   // Whether step() reads from the source: if not, its descriptor is not to be waited for.
   [[nodiscard]] bool reading() const { return may_receive(); }
   // How long something has been in flight, or kept out by the sink, without one delivery; zero if nothing is.
@@ -114,6 +114,11 @@ class Relay {
   void settle(AckFrontier::Ordinal ordinal);
   std::size_t receive_frames(Instant now);
   [[nodiscard]] bool may_receive() const;
+  // One partition that lags behind the others holds the frontier: what is delivered beyond it would be repeated after a
+  // crash, so that is bounded too.
+  [[nodiscard]] bool window_full() const {
+    return !transaction_ && frontier_.unconfirmed_records() >= options_.delivery.max_in_flight;
+  }
   void on_frame(std::string_view frame);
   void on_message(const PgoutputMessage& message);
   void on_begin(const BeginMessage& begin);

@@ -43,6 +43,8 @@ class Supervisor {
  private:
   static constexpr Duration kSleepMax = std::chrono::seconds(1);  // also the heartbeat's longest pause
 
+  static constexpr Duration kStatisticsInterval = std::chrono::milliseconds(250);
+
   enum class Phase : std::uint8_t {
     waiting,      // for facts about the server and the slot
     standby,      // another connection has the slot
@@ -77,6 +79,7 @@ class Supervisor {
   void enter(Phase phase, RelayState state);
   void stop(ExitCode code, const std::string& why);
   void report(Instant now);
+  void report_statistics(Instant now);
   void report_sink();
   void report_publication();
   void sleep(Instant now);
@@ -105,6 +108,7 @@ class Supervisor {
   std::optional<int> signal_;
   std::optional<ExitCode> exit_;
   ExitCode exit_after_finish_ = ExitCode::done;
+  Instant statistics_due_{};
   std::string last_logged_;
   std::string sink_trouble_;  // why it cannot be reached; "" if it can
   std::vector<std::string> unpublished_;

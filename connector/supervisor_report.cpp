@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "connector/command_support.h"
 #include "connector/log.h"
+#include "connector/pg_quote.h"
 #include "connector/supervisor.h"
 
 namespace walrelay {
 
-void Supervisor::report(Instant) {
+void Supervisor::report(Instant now) {
   auto& metrics = parts_.metrics;
   if (const auto& facts = watch_.facts()) {
     metrics.server_wal_lsn.set(facts->position);
@@ -22,9 +24,20 @@ void Supervisor::report(Instant) {
     metrics.server_wal_lsn.clear();
     metrics.slot_retained_bytes.clear();
   }
-  if (!relay_) metrics.oldest_unconfirmed_commit.clear();
+  if (!relay_ || phase_ == Phase::standby) metrics.oldest_unconfirmed_commit.clear();
+  report_statistics(now);
   report_sink();
   report_publication();
+}
+
+// Asking librdkafka takes its locks, so not with every step.
+void Supervisor::report_statistics(Instant now) {
+  if (now < statistics_due_) return;
+  statistics_due_ = now + kStatisticsInterval;
+  const auto statistics = sink_->statistics();
+  if (statistics.queue_events)
+    parts_.metrics.sink_queue_events.set(static_cast<std::int64_t>(*statistics.queue_events));
+  if (statistics.round_trip) parts_.metrics.sink_round_trip_us.set(statistics.round_trip->count());
 }
 
 void Supervisor::report_sink() {
@@ -47,14 +60,16 @@ void Supervisor::report_publication() {
   if (!missing || *missing == unpublished_) return;
   unpublished_ = *missing;
   if (unpublished_.empty()) return parts_.board.unblock(ReadySubject::publication);
+  const auto& publication = parts_.config.postgres.publication;
+  std::vector<std::string> reasons;
   for (const auto& table : unpublished_) {
-    const auto why = fmt::format(
-        "table \"{}\" is not in publication \"{}\": its events are not relayed; remedy: ALTER PUBLICATION ... ADD "
-        "TABLE",
-        table, parts_.config.postgres.publication);
-    parts_.board.block(ReadySubject::publication, why);
-    log_error("table_not_published", why, {{"table", table}, {"publication", parts_.config.postgres.publication}});
+    reasons.push_back(
+        fmt::format("table \"{}\" is not in publication \"{}\": its events are not relayed; remedy: ALTER "
+                    "PUBLICATION {} ADD TABLE {}",
+                    table, publication, quote_identifier(publication), quote_table(table)));
+    log_error("table_not_published", reasons.back(), {{"table", table}, {"publication", publication}});
   }
+  parts_.board.block(ReadySubject::publication, join(reasons, "; "));
 }
 
 void Supervisor::sleep(Instant now) {

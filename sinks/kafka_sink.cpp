@@ -296,7 +296,9 @@ Sink::Health KafkaSink::health() const {
                              connection_error_)};
 }
 
-std::size_t KafkaSink::queue_length() const { return static_cast<std::size_t>(rd_kafka_outq_len(producer_->client())); }
+Sink::Statistics KafkaSink::statistics() const {
+  return {.queue_events = static_cast<std::size_t>(rd_kafka_outq_len(producer_->client())), .round_trip = round_trip_};
+}
 
 void KafkaSink::wake_up() const {
   // EAGAIN: the counter is full, so the descriptor is readable already.

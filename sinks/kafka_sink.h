@@ -52,10 +52,9 @@ class KafkaSink final : public Sink {
   [[nodiscard]] std::optional<std::string> fatal_reason() const override { return fatal_reason_; }
   [[nodiscard]] Health health() const override;
 
-  // For metrics: messages, requests and reports in librdkafka's queues; the brokers' mean round trip in the last
-  // statistics interval.
-  [[nodiscard]] std::size_t queue_length() const;
-  [[nodiscard]] std::optional<std::chrono::microseconds> round_trip() const { return round_trip_; }
+  // Messages, requests and reports in librdkafka's queues; the brokers' mean round trip in the last statistics
+  // interval.
+  [[nodiscard]] Statistics statistics() const override;
 
  private:
   [[nodiscard]] bool has_room(std::size_t bytes) const;

@@ -94,6 +94,13 @@ class Sink {
     std::string why;
   };
   [[nodiscard]] virtual Health health() const = 0;
+
+  // For metrics; what a sink cannot tell is absent.
+  struct Statistics {
+    std::optional<std::size_t> queue_events;  // in the client's queues
+    std::optional<std::chrono::microseconds> round_trip;
+  };
+  [[nodiscard]] virtual Statistics statistics() const { return {}; }
 };
 
 }  // namespace walrelay

@@ -16,6 +16,7 @@ constexpr int kHealingStepsMax = 4000;
 }  // namespace
 
 SimWorld::SimWorld(std::uint64_t seed) : random_(seed), in_flight_max_(below(40) + 1) {
+  delivery_.max_in_flight = below(60) + 1;
   delivery_.on_error = chance(2) ? OnError::skip : OnError::dead_letter;
   server_.on_confirmed = [this](Lsn confirmed) { check_confirmed(confirmed); };
   for (auto& instance : instances_) start(instance);

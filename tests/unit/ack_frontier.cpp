@@ -92,6 +92,17 @@ TEST_CASE("a keepalive never moves the frontier back") {
   CHECK(frontier.confirmed() == kStart);
 }
 
+TEST_CASE("records that are delivered but not confirmed are counted, since a crash would repeat them") {
+  AckFrontier frontier(kStart);
+  const auto first = transaction(frontier, 1, 1100);
+  const auto second = transaction(frontier, 2, 1200);
+  frontier.settled(second);
+  frontier.settled(second);
+  CHECK(frontier.unconfirmed_records() == 3);
+  frontier.settled(first);
+  CHECK(frontier.unconfirmed_records() == 0);
+}
+
 TEST_CASE("what a Begin said of the oldest unconfirmed transaction can be looked up") {
   AckFrontier frontier(kStart);
   frontier.open({Lsn{1090}, 42, 123});

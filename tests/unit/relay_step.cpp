@@ -51,6 +51,23 @@ TEST_CASE("a full sink stops reading, and the event that did not fit is the next
   CHECK(bench.relay.confirmed() == Lsn{1100});
 }
 
+TEST_CASE("one event that lags behind stops reading once as much as may be in flight is delivered beyond it") {
+  DeliveryOptions delivery;
+  delivery.max_in_flight = 3;
+  RelayBench bench(delivery);
+  for (std::uint64_t i = 0; i < 10; ++i) bench.transaction(1100 + 10 * i, {"a"});
+  for (int i = 0; i < 10; ++i) {
+    bench.step();
+    while (bench.sink.held().size() > 1) bench.sink.ack(1);
+  }
+  CHECK(bench.relay.paused());
+  CHECK(bench.metrics.events(0, EventResult::delivered).value() == 2);
+  bench.sink.ack(0);
+  bench.step();
+  CHECK(bench.relay.confirmed() == Lsn{1120});
+  CHECK(bench.sink.held().size() == 3);
+}
+
 TEST_CASE("UPDATE, DELETE and TRUNCATE of an outbox are ignored and counted") {
   RelayBench bench;
   bench.source->add(begin_frame(Lsn{1092}, 1));
