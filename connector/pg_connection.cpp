@@ -109,6 +109,8 @@ std::string one_line(std::string_view text) {
 PgError connect_error(PGconn* connection, const PgTarget& target, std::string_view doing) {
   auto text = one_line(PQerrorMessage(connection));
   auto sqlstate = take_sqlstate(text);
+  if (const auto hint = text.find(" Is the server running"); hint != std::string::npos)
+    text.erase(hint);  // the remedy asks
   auto remedy = connect_remedy(sqlstate, text);
   return {std::move(sqlstate), fmt::format("{} ({}): {}", doing, target.to_string(), text), std::move(remedy)};
 }

@@ -30,8 +30,8 @@ PgTrouble classify_client_error(std::string_view message) {
 }  // namespace
 
 PgTrouble classify(std::string_view sqlstate, std::string_view message) {
-  if (sqlstate.empty()) return classify_client_error(message);
   if (sounds_like_pooler(message)) return PgTrouble::permanent;
+  if (sqlstate.empty()) return classify_client_error(message);
   if (sqlstate == "42704" || sqlstate == "55000") return PgTrouble::slot;
   if (sqlstate == "57P04") return PgTrouble::permanent;  // database dropped
   // Authentication; database or schema missing; not supported; bad value; syntax, rights, unknown names.

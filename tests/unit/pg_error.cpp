@@ -36,6 +36,7 @@ TEST_CASE("a pooler in the middle is permanent, though its SQLSTATE says connect
   const char* message = "FATAL: unsupported startup parameter: replication";
   CHECK(sounds_like_pooler(message));
   CHECK(classify("08P01", message) == PgTrouble::permanent);
+  CHECK(classify("", message) == PgTrouble::permanent);  // PgBouncer 1.18 sends no SQLSTATE
   CHECK_FALSE(sounds_like_pooler("FATAL: password authentication failed for user \"relay\""));
 }
 
