@@ -135,7 +135,6 @@ void Relay::on_frame(std::string_view bytes) {
   if (!error.failed()) {
     if (const auto* keepalive = std::get_if<Keepalive>(&frame)) {
       frontier_.keepalive(keepalive->wal_end);
-      written_ = std::max(written_, keepalive->wal_end);
       if (keepalive->reply_requested) status_.reply_requested(now_);
       return;
     }

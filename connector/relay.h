@@ -159,7 +159,9 @@ class Relay {
   std::deque<DeadLetter> dead_letters_;       // to be submitted before anything else is read
   std::optional<UnresolvedRelation> unresolved_;
 
-  Lsn written_;  // highest position seen, for the status update
+  // End of the last commit received. A keepalive that came too early to count must not move it: a server that is told
+  // its position as written does not send another until there is new WAL, and the confirmed position would stand still.
+  Lsn written_;
   bool submitted_since_nudge_ = false;
   Instant now_{};    // of the current step
   PgTime wall_ = 0;  // of the current step

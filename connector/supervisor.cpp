@@ -42,7 +42,8 @@ Supervisor::Supervisor(SupervisorParts parts, std::uint64_t seed)
       watch_(query_conninfo(parts_.config), parts_.config.postgres.slot, parts_.config.postgres.publication,
              tables_of(parts_.config), seed),
       sink_(parts_.make_sink()),
-      backoff_({}, seed + 1) {}
+      backoff_({}, seed + 1),
+      sink_backoff_({}, seed + 2) {}
 
 ExitCode Supervisor::run(bool drain) {
   drain_requested_ = drain;
@@ -266,8 +267,8 @@ void Supervisor::handle_relay_end(Instant now) {
       end_session();
       relay_.reset();
       return back_off(why, now);
-    case RelayEnd::sink_fatal:
-      return replace_sink(why);
+    case RelayEnd::sink_fatal:  // first tell the server what is settled, so that no more than the rest is sent again
+      return finish_session(Phase::backing_off, now);
     case RelayEnd::poison:
       log_error("halted", why);
       parts_.board.set_last_error(why, parts_.clock.wall());
@@ -301,15 +302,18 @@ void Supervisor::source_ended(Instant now) {
 }
 
 void Supervisor::replace_sink(const std::string& why) {
+  const Instant now = parts_.clock.now();
+  // A sink that fails at once each time, like a full disk, is not to be tried at full speed.
+  if (relay_->confirmed() > sink_failed_at_) sink_backoff_.reset();
+  sink_failed_at_ = relay_->confirmed();
   log_error("sink_failed", why, {{"frontier", relay_->confirmed()}});
   parts_.board.set_last_error(why, parts_.clock.wall());
-  end_session();
   relay_.reset();
   sink_.reset();
   sink_ = parts_.make_sink();
   parts_.metrics.reconnects_sink.add(1);
-  back_off("the sink failed: a new one is made, and everything that is not confirmed is sent again",
-           parts_.clock.now());
+  back_off("the sink failed: a new one is made, and everything that is not confirmed is sent again", now);
+  retry_at_ = now + sink_backoff_.next();
 }
 
 // ---- the end of a session -------------------------------------------------------------------------------------------
@@ -327,6 +331,7 @@ void Supervisor::finish(Instant now) {
   if (source_->advance(now) != ReplicationSource::Phase::ended && now < finish_deadline_) return;
   const RelayEnd end = relay_->end();
   end_session();
+  if (end == RelayEnd::sink_fatal) return replace_sink(relay_->end_reason());
   if (end == RelayEnd::drained || end == RelayEnd::poison) return stop(exit_after_finish_, "");
   if (after_finish_ == Phase::waiting_for_sink) return enter(Phase::waiting_for_sink, RelayState::waiting_for_sink);
   back_off("the server shuts down", now);

@@ -92,6 +92,8 @@ class Supervisor {
   std::optional<ServerHistory> history_;  // that relay_ belongs to
   std::uint16_t epoch_ = 0;
   Backoff backoff_;
+  Backoff sink_backoff_;
+  Lsn sink_failed_at_;
   EventPoll poll_;
 
   Phase phase_ = Phase::waiting;

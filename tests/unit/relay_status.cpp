@@ -20,7 +20,7 @@ TEST_CASE("a keepalive is not confirmed while a record is open") {
   bench.source->add(keepalive_frame(Lsn{5000}, true));
   bench.step();
   CHECK(bench.source->sent().back().flushed == Lsn{1000});
-  CHECK(bench.source->sent().back().written == Lsn{5000});
+  CHECK(bench.source->sent().back().written == Lsn{1100});  // or the server would not repeat the keepalive
   CHECK(bench.source->sent().back().applied == Lsn{1000});
 }
 
