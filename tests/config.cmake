@@ -11,6 +11,7 @@ walrelay_test(config_test unit
     unit/config_print_test.cpp
     unit/config_reference_test.cpp
     unit/config_secrets.cpp
+    unit/docs_examples.cpp
     unit/nearest_name_test.cpp
     unit/options_values.cpp
     support/temp_dir.cpp

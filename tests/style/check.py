@@ -109,6 +109,28 @@ def check_marks():
             if mark.search(line)]
 
 
+def anchors_of(name):
+    """What the headings of a page are called in links to them."""
+    headings = [line.lstrip("#").strip() for line in lines_of(name) if re.match(r"#+ ", line)]
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def check_links():
+    wrong = []
+    for page in (name for name in tracked_files() if name.endswith(".md")):
+        for number, line in enumerate(lines_of(page), 1):
+            for target in re.findall(r"\]\(([^)\s]+)\)", line):
+                if re.match(r"[a-z]+:", target):
+                    continue
+                path, _, anchor = target.partition("#")
+                file = (ROOT / page).parent / path if path else ROOT / page
+                if not file.exists():
+                    wrong.append(f"{page}:{number}: {target}: there is no such file")
+                elif anchor and anchor not in anchors_of(file.resolve().relative_to(ROOT)):
+                    wrong.append(f"{page}:{number}: {target}: there is no such heading")
+    return wrong
+
+
 CHECKS = {
     "format": check_format,
     "sizes": check_sizes,
@@ -116,6 +138,7 @@ CHECKS = {
     "listed": check_listed,
     "headers": check_headers,
     "marks": check_marks,
+    "links": check_links,
 }
 
 
