@@ -19,8 +19,7 @@ struct Problem {
 
 // Mapped columns that a column list leaves out. `mapped`: those that the table has.
 [[nodiscard]] std::vector<Problem> column_list_problems(const std::string& publication, const PublicationInfo& facts,
-                                                        const TableInfo& table,
-                                                        const std::vector<std::string>& mapped);
+                                                        const TableInfo& table, const std::vector<std::string>& mapped);
 
 // Why a slot is of no use to this relay; empty if it is.
 [[nodiscard]] std::vector<Problem> slot_problems(const SlotInfo& slot, const std::string& database);
