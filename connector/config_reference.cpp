@@ -65,7 +65,7 @@ constexpr std::array kExitMeanings = std::to_array<ExitMeaning>({
      "cannot start, and waiting would not help: authentication, rights, database, publication, wal_level, wrong kind "
      "of slot"},
     {ExitCode::poison, "halted on an event that can never be delivered (`delivery.on_error`)"},
-    {ExitCode::slot_lost, "slot missing, lost, recreated, or of another cluster"},
+    {ExitCode::slot_lost, "slot missing, or lost because the server removed WAL that it needed"},
     {ExitCode::interrupted, "ended by SIGINT after a clean drain"},
     {ExitCode::terminated, "ended by SIGTERM after a clean drain"},
 });
