@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "connector/pg_quote.h"
+#include "decoder/nearest_name.h"
 
 namespace walrelay {
 namespace {
@@ -210,8 +211,19 @@ std::vector<std::string> similar_tables(PgConnection& connection, std::string_vi
       connection,
       "SELECT n.nspname || '.' || c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
       "WHERE c.relkind IN ('r', 'p') AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema' AND "
-      "lower(replace(c.relname, '_', '')) = lower(replace($1, '_', '')) ORDER BY 1 LIMIT 5",
+      "rtrim(lower(replace(c.relname, '_', '')), 's') = rtrim(lower(replace($1, '_', '')), 's') ORDER BY 1 LIMIT 5",
       {name});
+}
+
+std::string nearest_table(PgConnection& connection, std::string_view table) {
+  const auto [schema, name] = split_table(table);
+  const auto known = read_names(
+      connection,
+      "SELECT n.nspname || '.' || c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+      "WHERE c.relkind IN ('r', 'p') AND n.nspname = $1 ORDER BY 1 LIMIT 1000",
+      {schema});
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  return std::string(nearest_name(table, names));
 }
 
 std::optional<RoleInfo> read_role(PgConnection& connection, const std::string& name) {
@@ -222,7 +234,7 @@ std::optional<RoleInfo> read_role(PgConnection& connection, const std::string& n
       {name});
   if (rows.empty()) return std::nullopt;
   return RoleInfo{rows[0].text("rolname"), rows[0].flag("rolcanlogin"), rows[0].flag("replication"),
-                   rows[0].flag("may_connect")};
+                  rows[0].flag("may_connect")};
 }
 
 }  // namespace walrelay

@@ -92,8 +92,11 @@ struct TableInfo {
 };
 // `table` as in the configuration.
 [[nodiscard]] std::optional<TableInfo> read_table(PgConnection& connection, std::string_view table);
-// Names of tables that differ from `table` in letter case or schema only: what somebody may have meant.
+// Names of tables that differ from `table` in letter case, underscores, a plural's s or schema only: what somebody must
+// have meant.
 [[nodiscard]] std::vector<std::string> similar_tables(PgConnection& connection, std::string_view table);
+// The table in the same schema that a mistyped name is nearest to; "" if none is near enough to be meant.
+[[nodiscard]] std::string nearest_table(PgConnection& connection, std::string_view table);
 
 struct RoleInfo {
   std::string name;

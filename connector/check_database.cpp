@@ -101,7 +101,9 @@ void check_table(Findings& findings, PgConnection& connection, const Config& con
                  const std::optional<PublicationInfo>& publication, const OutboxRules& rules) {
   const auto table = read_table(connection, rules.table);
   if (!table) {
-    const auto similar = similar_tables(connection, rules.table);
+    auto similar = similar_tables(connection, rules.table);
+    if (auto near = nearest_table(connection, rules.table); similar.empty() && !near.empty())
+      similar.push_back(std::move(near));
     findings.error("table", fmt::format("there is no table \"{}\"", rules.table),
                    similar.empty()
                        ? "walrelay init makes one of a preset"

@@ -105,7 +105,10 @@ Findings check_sink(const Config& config) {
     if (config.sink.type == SinkType::kafka) check_kafka(findings, config);
     if (config.sink.type == SinkType::file) check_file(findings, config.sink.file_path);
   } catch (const SinkConfigError& error) {
-    findings.error("sink.kafka", error.what(), "");
+    constexpr std::string_view kPrefix = "sink.kafka: ";
+    const std::string_view what = error.what();
+    findings.error("sink.kafka", std::string(what.starts_with(kPrefix) ? what.substr(kPrefix.size()) : what),
+                   "correct that property under [sink.kafka]");
   } catch (const RuleError& error) {
     findings.error("mapping", error.what(), "correct the [[outbox]]");
   }

@@ -113,6 +113,12 @@ class Planner {
               "write the name exactly as in the catalog, letter case included, with its schema");
       return;
     }
+    if (const auto near = nearest_table(connection_, rules.table); !near.empty()) {
+      plan_.hints.push_back(fmt::format(
+          "warning: there is no table \"{}\", so a new one is made; if \"{}\" was meant: walrelay drop, DROP "
+          "TABLE {}; and init again",
+          rules.table, near, quote_table(rules.table)));
+    }
     if (rules.preset.empty()) rules.preset = kDefaultPreset;
     fill_from_preset(rules);
     const auto* preset = find_preset(rules.preset);

@@ -19,6 +19,8 @@ bool upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool slot_letter(char c) { return lower(c) || digit(c) || c == '_'; }
 bool topic_letter(char c) { return lower(c) || upper(c) || digit(c) || c == '.' || c == '_' || c == '-'; }
 
+bool in_quotes(std::string_view name) { return name.size() > 1 && name.starts_with('"') && name.ends_with('"'); }
+
 std::string valid_slot_name(std::string_view text) {
   std::string name;
   for (const char c : text.substr(0, kNameBytesMax)) {
@@ -53,8 +55,13 @@ std::string table_problem(std::string_view text) {
   if (dot == std::string_view::npos) {
     return fmt::format("the schema is missing; for example \"public.{}\"", text.empty() ? "outbox" : text);
   }
-  if (dot != 0 && dot + 1 != text.size()) return {};
-  return "schema and table must both have a name; for example \"public.outbox\"";
+  if (dot == 0 || dot + 1 == text.size()) {
+    return "schema and table must both have a name; for example \"public.outbox\"";
+  }
+  if (!in_quotes(text.substr(0, dot)) && !in_quotes(text.substr(dot + 1))) return {};
+  std::string plain(text);
+  std::erase(plain, '"');
+  return fmt::format("quotes belong to SQL, not to the name; write {}", plain);
 }
 
 std::string listen_problem(std::string_view text) {

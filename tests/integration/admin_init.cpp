@@ -105,6 +105,17 @@ TEST_CASE("a name in the wrong letter case makes no second table") {
   CHECK(admin.count("pg_tables WHERE schemaname = 'public'") == "1");
 }
 
+TEST_CASE("a plural for a singular makes no second table, and a mistyped name is told") {
+  AdminFixture admin;
+  admin.database().exec("CREATE TABLE outbox_messages (id int)");
+  const auto singular = admin.init({"--table", "public.outbox_message"});
+  CHECK(singular.status == 1);
+  CHECK_THAT(singular.errors, ContainsSubstring("public.outbox_messages"));
+  const auto mistyped = admin.init({"--table", "public.outbox_mesages", "--print"});
+  CHECK(mistyped.status == 0);
+  CHECK_THAT(mistyped.errors, ContainsSubstring("if \"public.outbox_messages\" was meant"));
+}
+
 TEST_CASE("a table that no preset fits gets the presets' columns told, and nothing is made") {
   AdminFixture admin;
   admin.database().exec("CREATE TABLE outbox (a int, b text)");

@@ -108,6 +108,8 @@ TEST_CASE("a table needs its schema") {
   CHECK(table_problem("public.Outbox.Messages").empty());
   CHECK_THAT(table_problem("outbox"), ContainsSubstring("\"public.outbox\""));
   for (const auto* text : {"", ".", ".outbox", "public."}) CHECK_FALSE(table_problem(text).empty());
+  CHECK_THAT(table_problem("public.\"OutboxMessages\""), ContainsSubstring("write public.OutboxMessages"));
+  CHECK(table_problem("public.box \"x\"").empty());
 }
 
 TEST_CASE("topic names are those that Kafka takes") {
