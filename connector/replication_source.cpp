@@ -163,7 +163,8 @@ void ReplicationSource::finish() {
 void ReplicationSource::connection_failed() {
   SourceError why = connection_.error();
   if (why.message.empty()) why = connection_.describe(nullptr);
-  end_with(why.sqlstate.empty() ? SourceEnd::connection_lost : SourceEnd::error, std::move(why));
+  const bool lost = why.sqlstate.empty();  // before it is moved from
+  end_with(lost ? SourceEnd::connection_lost : SourceEnd::error, std::move(why));
 }
 
 void ReplicationSource::end_with(SourceEnd why, SourceError error) {
