@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -82,19 +83,24 @@ constexpr std::array kPresets = {
                               fmt::join(names, ", ")));
 }
 
-bool names_column(const OutboxRules& rules, std::string_view text, std::string_view column) {
-  const auto compiled = Template::compile(fmt::format("[[outbox]] {}", rules.table), text);
+bool names_column(const OutboxRules& rules, std::string_view label, std::string_view text, std::string_view column) {
+  const auto compiled = Template::compile(fmt::format("[[outbox]] {}, {}", rules.table, label), text);
   const auto references = compiled.references();
   return std::any_of(references.begin(), references.end(), [&](const auto& r) { return r.column == column; });
 }
 
 // A column that the user asks for by name is not optional.
 bool user_names_column(const OutboxRules& rules, std::string_view column) {
-  for (const auto* text : {&rules.id, &rules.topic, &rules.key, &rules.value, &rules.timestamp}) {
-    if (*text && names_column(rules, **text, column)) return true;
+  const std::initializer_list<std::pair<std::string_view, const std::optional<std::string>&>> parts = {
+      {"id", rules.id},       {"topic", rules.topic},         {"key", rules.key},
+      {"value", rules.value}, {"timestamp", rules.timestamp},
+  };
+  for (const auto& [label, text] : parts) {
+    if (text && names_column(rules, label, *text, column)) return true;
   }
-  return std::any_of(rules.headers.begin(), rules.headers.end(),
-                     [&](const auto& header) { return names_column(rules, header.second, column); });
+  return std::any_of(rules.headers.begin(), rules.headers.end(), [&](const auto& header) {
+    return names_column(rules, fmt::format("header \"{}\"", header.first), header.second, column);
+  });
 }
 
 void fill(std::optional<std::string>& target, std::string_view text) {
