@@ -40,6 +40,8 @@ bool fits(const std::string& line, const std::string& name, const std::map<std::
 
 }  // namespace
 
+std::string walrelay_program() { return kProgram; }
+
 CommandResult walrelay_command(std::vector<std::string> arguments, const std::string& configuration,
                                const ProcessOptions& options, milliseconds at_most) {
   const TempDir directory;

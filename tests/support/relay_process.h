@@ -13,6 +13,8 @@
 
 namespace walrelay::test {
 
+[[nodiscard]] std::string walrelay_program();  // its path
+
 // Runs `walrelay <arguments>` to its end; the file `configuration`, if not "", is given with -c.
 [[nodiscard]] CommandResult walrelay_command(std::vector<std::string> arguments, const std::string& configuration = "",
                                              const ProcessOptions& options = {},
