@@ -2,11 +2,18 @@
 
 walrelay_integration_test(data_tests TIMEOUT 120
   SOURCES
+    integration/bad_starts.cpp
     integration/commits.cpp
+    integration/line_sinks.cpp
     integration/message_outbox.cpp
+    integration/names_and_sessions.cpp
+    integration/partitioner.cpp
     integration/payload_types.cpp
     integration/presets.cpp
+    integration/restarts.cpp
     integration/table_shapes.cpp
+    support/mock_cluster.cpp
     support/outbox_case.cpp
   LIBRARIES connector PkgConfig::rdkafka
 )
+target_compile_definitions(data_tests PRIVATE WALRELAY_TESTS_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
