@@ -7,9 +7,17 @@
 #include <utility>
 
 #include "connector/invariant.h"
+#include "connector/log.h"
 #include "connector/pg_connection.h"
 
 namespace walrelay {
+
+namespace {
+
+// libpq would write it to stderr as it is, and a server that is shut down at once sends one to everybody.
+void log_notice(void*, const char* text) { log_debug("server_notice", one_line(text)); }
+
+}  // namespace
 
 void AsyncConnection::connect(const Conninfo& conninfo, Instant now) {
   close();
@@ -17,6 +25,7 @@ void AsyncConnection::connect(const Conninfo& conninfo, Instant now) {
   target_ = conninfo.target();
   connect_deadline_ = now + conninfo.connect_timeout();
   connection_ = conninfo.start();
+  PQsetNoticeProcessor(connection_.get(), log_notice, nullptr);
   state_ = State::connecting;
   wants_write_ = true;
   if (PQstatus(connection_.get()) == CONNECTION_BAD) fail(describe(nullptr));

@@ -18,6 +18,7 @@ namespace {
 
 constexpr Duration kFinishTimeout = std::chrono::seconds(1);
 constexpr Duration kShutdownGrace = std::chrono::seconds(2);
+constexpr std::size_t kCollectedMax = 4096;  // in a step
 
 std::vector<std::string> tables_of(const Config& config) {
   std::vector<std::string> tables;
@@ -60,7 +61,8 @@ ExitCode Supervisor::run(bool drain) {
 void Supervisor::step(Instant now) {
   take_signals(now);
   watch_.step(now, watch_readable_);
-  work_ = relay_ ? relay_->step(now) : StepResult{};
+  // Without a relay the sink is still to take in its errors and answers, or a standby would not know that it is there.
+  work_ = relay_ ? relay_->step(now) : StepResult{.deliveries = sink_->collect(kCollectedMax).size()};
   switch (phase_) {
     case Phase::waiting:
     case Phase::standby:
@@ -187,7 +189,6 @@ void Supervisor::begin_streaming(Instant now) {
   last_logged_.clear();
   enter(Phase::streaming, RelayState::streaming);
   parts_.board.unblock(ReadySubject::server);
-  parts_.board.unblock(ReadySubject::stream);
   const int version = source_->server_version();
   parts_.board.set_server(
       {watch_.target().to_string(), fmt::format("{}.{}", version / 10000, version % 10000), source_->tls()});

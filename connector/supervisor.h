@@ -41,6 +41,7 @@ class Supervisor {
   ExitCode run(bool drain);
 
  private:
+  static constexpr Duration kStallShown = std::chrono::seconds(10);  // then /readyz says so
   static constexpr Duration kSleepMax = std::chrono::seconds(1);  // also the heartbeat's longest pause
 
   static constexpr Duration kStatisticsInterval = std::chrono::milliseconds(250);
@@ -81,6 +82,7 @@ class Supervisor {
   void report(Instant now);
   void report_statistics(Instant now);
   void report_sink();
+  void report_stall(Instant now);
   void report_publication();
   void sleep(Instant now);
 
@@ -112,6 +114,7 @@ class Supervisor {
   ExitCode exit_after_finish_ = ExitCode::done;
   Instant statistics_due_{};
   std::string last_logged_;
+  bool stalled_ = false;
   std::string sink_trouble_;  // why it cannot be reached; "" if it can
   std::vector<std::string> unpublished_;
 };

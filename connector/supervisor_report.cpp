@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "connector/command_support.h"
 #include "connector/log.h"
 #include "connector/pg_quote.h"
+#include "connector/sink_factory.h"
 #include "connector/supervisor.h"
 
 namespace walrelay {
@@ -27,6 +29,7 @@ void Supervisor::report(Instant now) {
   if (!relay_ || phase_ == Phase::standby) metrics.oldest_unconfirmed_commit.clear();
   report_statistics(now);
   report_sink();
+  report_stall(now);
   report_publication();
 }
 
@@ -53,6 +56,18 @@ void Supervisor::report_sink() {
     if (sink_trouble_.empty()) log_warning("sink_away", health.why);
   }
   sink_trouble_ = std::move(health.why);
+}
+
+// A broker that takes connections and answers nothing can be reached for long, as far as its client knows.
+void Supervisor::report_stall(Instant now) {
+  const Duration limit = std::min<Duration>(kStallShown, parts_.config.delivery.stall_disconnect);
+  const bool stalled = relay_ && relay_->stalled_for(now) >= limit;
+  if (std::exchange(stalled_, stalled) == stalled) return;
+  if (!stalled) return parts_.board.unblock(ReadySubject::stream);
+  parts_.board.block(
+      ReadySubject::stream,
+      fmt::format("{} has acknowledged nothing for {} s; {} events are in flight", describe_sink(parts_.config.sink),
+                  std::chrono::duration_cast<std::chrono::seconds>(limit).count(), sink_->in_flight_events()));
 }
 
 void Supervisor::report_publication() {
@@ -87,6 +102,29 @@ void Supervisor::sleep(Instant now) {
   if (source_ && !reading && source_->wants_write()) poll_.add_write_only(source_->descriptor(), true);
   poll_.wait(deadline - now);
   watch_readable_ = poll_.readable(watch);
+}
+
+void Supervisor::sleep(Instant now) {
+  Instant deadline = std::min(watch_.deadline(), now + kSleepMax);
+  if (relay_) deadline = std::min(deadline, relay_->deadline());
+  if (phase_ == Phase::backing_off) deadline = std::min(deadline, retry_at_);
+  if (phase_ == Phase::finishing) deadline = std::min(deadline, finish_deadline_);
+  poll_.clear();
+  poll_.add(parts_.signals.descriptor());
+  poll_.add(sink_->descriptor());
+  const auto watch = poll_.add(watch_.descriptor(), watch_.wants_write());
+  const bool reading = phase_ != Phase::streaming || relay_->reading();
+  if (source_ && reading) poll_.add(source_->descriptor(), source_->wants_write());
+  // A paused socket is left alone unless something waits to be written: its hang-up would wake the loop without end.
+  if (source_ && !reading && source_->wants_write()) poll_.add_write_only(source_->descriptor(), true);
+  poll_.wait(deadline - now);
+  watch_readable_ = poll_.readable(watch);
+}
+
+// Without the source's descriptor and the sink's, which would end the pause at once.
+void Supervisor::gather() {
+  poll_.clear();
+  poll_.wait(ReadPace::kPause);
 }
 
 }  // namespace walrelay
