@@ -104,27 +104,4 @@ void Supervisor::sleep(Instant now) {
   watch_readable_ = poll_.readable(watch);
 }
 
-void Supervisor::sleep(Instant now) {
-  Instant deadline = std::min(watch_.deadline(), now + kSleepMax);
-  if (relay_) deadline = std::min(deadline, relay_->deadline());
-  if (phase_ == Phase::backing_off) deadline = std::min(deadline, retry_at_);
-  if (phase_ == Phase::finishing) deadline = std::min(deadline, finish_deadline_);
-  poll_.clear();
-  poll_.add(parts_.signals.descriptor());
-  poll_.add(sink_->descriptor());
-  const auto watch = poll_.add(watch_.descriptor(), watch_.wants_write());
-  const bool reading = phase_ != Phase::streaming || relay_->reading();
-  if (source_ && reading) poll_.add(source_->descriptor(), source_->wants_write());
-  // A paused socket is left alone unless something waits to be written: its hang-up would wake the loop without end.
-  if (source_ && !reading && source_->wants_write()) poll_.add_write_only(source_->descriptor(), true);
-  poll_.wait(deadline - now);
-  watch_readable_ = poll_.readable(watch);
-}
-
-// Without the source's descriptor and the sink's, which would end the pause at once.
-void Supervisor::gather() {
-  poll_.clear();
-  poll_.wait(ReadPace::kPause);
-}
-
 }  // namespace walrelay
