@@ -8,6 +8,14 @@
 #include "connector/log.h"
 
 namespace walrelay {
+namespace {
+
+// A sink names topic and size; people look for the row.
+void name_event(Rejection& rejection, std::string_view id) {
+  if (!id.empty()) rejection.reason = fmt::format("id {}: {}", id, rejection.reason);
+}
+
+}  // namespace
 
 Relay::Relay(RelayOptions options, OutboxRouter& router, Sink& sink, RelayMetrics& metrics, const Clock& clock,
              Lsn confirmed, std::uint16_t epoch)
@@ -88,13 +96,15 @@ void Relay::settle(AckFrontier::Ordinal ordinal) {
   if (frontier_.settled(ordinal)) metrics_.transactions.add(1);
 }
 
-void Relay::on_failed(const DeliveryTag& tag, const FailedEvent& failed) {
+void Relay::on_failed(const DeliveryTag& tag, FailedEvent failed) {
+  // The id is the first header, where one is sent.
+  if (!failed.headers.empty()) name_event(failed.rejection, failed.headers[0].second.value_or(""));
   const OnError policy = tag.dead_letter ? OnError::halt : options_.delivery.policy(failed.rejection.failure_class);
   switch (policy) {
     case OnError::halt:
       return halt(failed.rejection, tag);
     case OnError::dead_letter:
-      return send_dead_letter(failed, tag);
+      return send_dead_letter(std::move(failed), tag);
     case OnError::skip:
       log_skipped(failed.rejection, tag);
       return settle(tag.ordinal);
@@ -254,7 +264,9 @@ void Relay::submit(const OutboxEvent& event) {
     case SubmitStatus::rejected: {
       const OutboxEvent rejected = event;  // `event` may be the blocked one
       blocked_event_.reset();
-      return on_rejected(rejected, sink_.rejection());
+      Rejection rejection = sink_.rejection();
+      name_event(rejection, rejected.id);
+      return on_rejected(rejected, rejection);
     }
   }
 }
@@ -314,12 +326,11 @@ void Relay::halt(const Rejection& rejection, const DeliveryTag& tag) {
   const auto& start = frontier_.start_of(tag.ordinal);
   halt_reason_ = fmt::format(
       "{} of outbox {} in transaction {} (commit at {}) cannot be delivered: {} ({}); nothing from this transaction on "
-      "is "
-      "confirmed; remove the cause and start again, or let it pass with [delivery] on_error = {{ {} = \"dead-letter\" "
-      "}} or \"skip\"",
+      "is confirmed; remove the cause and start again, or let the event pass with [delivery] on_error = {}",
       tag.dead_letter ? "the dead letter of an event" : "an event", router_.outbox_name(tag.outbox), start.xid,
       start.commit_lsn.to_string(), rejection.reason, to_string(rejection.failure_class),
-      to_string(rejection.failure_class));
+      tag.dead_letter ? "\"skip\""
+                      : fmt::format("{{ {} = \"dead-letter\" }} or \"skip\"", to_string(rejection.failure_class)));
   halt_deadline_ = now_ + options_.delivery.drain_timeout;
 }
 

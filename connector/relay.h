@@ -110,7 +110,7 @@ class Relay {
 
   std::size_t collect();
   void on_delivery(const Delivery& delivery);
-  void on_failed(const DeliveryTag& tag, const FailedEvent& failed);
+  void on_failed(const DeliveryTag& tag, FailedEvent failed);
   void settle(AckFrontier::Ordinal ordinal);
   std::size_t receive_frames(Instant now);
   [[nodiscard]] bool may_receive() const;
