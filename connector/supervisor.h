@@ -42,8 +42,9 @@ class Supervisor {
 
  private:
   static constexpr Duration kStallShown = std::chrono::seconds(10);  // then /readyz says so
-  static constexpr Duration kSleepMax = std::chrono::seconds(1);  // also the heartbeat's longest pause
+  static constexpr Duration kSleepMax = std::chrono::seconds(1);     // also the heartbeat's longest pause
 
+  static constexpr Duration kSinkAwayTold = std::chrono::seconds(2);
   static constexpr Duration kStatisticsInterval = std::chrono::milliseconds(250);
 
   enum class Phase : std::uint8_t {
@@ -81,7 +82,7 @@ class Supervisor {
   void stop(ExitCode code, const std::string& why);
   void report(Instant now);
   void report_statistics(Instant now);
-  void report_sink();
+  void report_sink(Instant now);
   void report_stall(Instant now);
   void report_publication();
   void sleep(Instant now);
@@ -115,7 +116,8 @@ class Supervisor {
   Instant statistics_due_{};
   std::string last_logged_;
   bool stalled_ = false;
-  std::string sink_trouble_;  // why it cannot be reached; "" if it can
+  std::optional<Instant> sink_away_since_;
+  std::string sink_trouble_;  // why it cannot be reached, as the log has it; "" if it has nothing
   std::vector<std::string> unpublished_;
 };
 

@@ -28,7 +28,7 @@ void Supervisor::report(Instant now) {
   }
   if (!relay_ || phase_ == Phase::standby) metrics.oldest_unconfirmed_commit.clear();
   report_statistics(now);
-  report_sink();
+  report_sink(now);
   report_stall(now);
   report_publication();
 }
@@ -43,18 +43,22 @@ void Supervisor::report_statistics(Instant now) {
   if (statistics.round_trip) parts_.metrics.sink_round_trip_us.set(statistics.round_trip->count());
 }
 
-void Supervisor::report_sink() {
+// Not ready at once, but a warning only if it lasts: each new client needs a moment to connect, and then knows why not.
+void Supervisor::report_sink(Instant now) {
   auto health = sink_->health();
-  if (health.reachable) health.why.clear();
-  if (health.why == sink_trouble_) return;
   if (health.reachable) {
+    if (!sink_away_since_) return;
+    sink_away_since_.reset();
+    sink_trouble_.clear();
     parts_.board.unblock(ReadySubject::sink);
-    log_info("sink_connected", "the sink can be reached");
-  } else {
-    parts_.board.block(ReadySubject::sink, health.why);
-    parts_.board.set_last_error(health.why, parts_.clock.wall());
-    if (sink_trouble_.empty()) log_warning("sink_away", health.why);
+    return log_info("sink_connected", "the sink can be reached");
   }
+  if (!sink_away_since_) sink_away_since_ = now;
+  if (health.why == sink_trouble_) return;
+  parts_.board.block(ReadySubject::sink, health.why);
+  if (now - *sink_away_since_ < kSinkAwayTold) return;
+  parts_.board.set_last_error(health.why, parts_.clock.wall());
+  if (sink_trouble_.empty()) log_warning("sink_away", health.why);
   sink_trouble_ = std::move(health.why);
 }
 
