@@ -57,6 +57,7 @@ StepResult Relay::step(Instant now) {
   if (blocked_event_) submit(*blocked_event_);
   if (source_ != nullptr) {
     work.frames = receive_frames(now);
+    work.drained_source = work.frames > 0 && work.frames < options_.frames_per_step_max;
     status_.confirmed(frontier_.confirmed(), now);
     if (now >= status_.due()) send_status();
   }

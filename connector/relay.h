@@ -47,6 +47,7 @@ struct RelayOptions {
 struct StepResult {
   std::size_t frames = 0;
   std::size_t deliveries = 0;
+  bool drained_source = false;  // there were frames, and no more of them
   [[nodiscard]] bool idle() const { return frames == 0 && deliveries == 0; }
 };
 

@@ -53,7 +53,13 @@ ExitCode Supervisor::run(bool drain) {
     parts_.metrics.heartbeat.beat(now);
     step(now);
     report(now);
-    if (!exit_ && work_.idle()) sleep(now);
+    const bool busy = pace_.busy_after(work_.frames, now);
+    if (exit_) break;
+    if (work_.idle()) {
+      sleep(now);
+    } else if (busy && work_.drained_source) {
+      gather();
+    }
   }
   return *exit_;
 }

@@ -15,6 +15,7 @@
 #include "connector/config.h"
 #include "connector/event_poll.h"
 #include "connector/exit_code.h"
+#include "connector/read_pace.h"
 #include "connector/relay.h"
 #include "connector/replication_source.h"
 #include "connector/server_watch.h"
@@ -86,6 +87,7 @@ class Supervisor {
   void report_stall(Instant now);
   void report_publication();
   void sleep(Instant now);
+  void gather();
 
   SupervisorParts parts_;
   ServerWatch watch_;
@@ -105,6 +107,7 @@ class Supervisor {
   Instant retry_at_{};
   Instant finish_deadline_{};
   StepResult work_;
+  ReadPace pace_;
   bool watch_readable_ = false;
   std::optional<RelationId> asked_for_;
 

@@ -108,4 +108,10 @@ void Supervisor::sleep(Instant now) {
   watch_readable_ = poll_.readable(watch);
 }
 
+// Without the source's descriptor and the sink's, which would end the pause at once.
+void Supervisor::gather() {
+  poll_.clear();
+  poll_.wait(ReadPace::kPause);
+}
+
 }  // namespace walrelay

@@ -3,6 +3,7 @@ walrelay_test(frontier_tests unit
   SOURCES
     unit/ack_frontier.cpp
     unit/delivery_tag.cpp
+    unit/read_pace.cpp
     unit/relay_status.cpp
     unit/relay_step.cpp
     unit/slot_verdict.cpp
