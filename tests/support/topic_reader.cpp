@@ -12,6 +12,7 @@
 namespace walrelay::test {
 namespace {
 
+constexpr milliseconds kEndPatience = seconds(10);
 constexpr int kPollMs = 50;
 
 std::optional<std::string> bytes(const void* data, std::size_t size) {
@@ -67,17 +68,24 @@ struct TopicReader::Consumer {
     return to_record(*message);
   }
 
+  // Asks until it is answered: a new partition's leader is known a moment before it leads.
+  [[nodiscard]] std::int64_t end_offset(std::int32_t partition) const {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    rd_kafka_resp_err_t error{};
+    const bool answered = wait_until(kEndPatience, [&] {
+      error = rd_kafka_query_watermark_offsets(client.get(), topic.c_str(), partition, &low, &high,
+                                               static_cast<int>(kEndPatience.count()));
+      return error == RD_KAFKA_RESP_ERR_NO_ERROR;
+    });
+    if (answered) return high;
+    throw std::runtime_error(fmt::format("the end of {}/{}: {}", topic, partition, rd_kafka_err2str(error)));
+  }
+
   [[nodiscard]] std::vector<std::int64_t> end_offsets() const {
     std::vector<std::int64_t> ends;
     for (std::size_t partition = 0; partition < next_offsets.size(); ++partition) {
-      std::int64_t low = 0;
-      std::int64_t high = 0;
-      const auto error = rd_kafka_query_watermark_offsets(client.get(), topic.c_str(),
-                                                          static_cast<std::int32_t>(partition), &low, &high, 10'000);
-      if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        throw std::runtime_error(fmt::format("the end of {}/{}: {}", topic, partition, rd_kafka_err2str(error)));
-      }
-      ends.push_back(high);
+      ends.push_back(end_offset(static_cast<std::int32_t>(partition)));
     }
     return ends;
   }
