@@ -60,6 +60,30 @@ TEST_CASE("what a transaction, a savepoint or an EXCEPTION block rolls back neve
   CHECK(outbox.keys() == numbers(1, 5));
 }
 
+TEST_CASE("a prepared transaction arrives when it is committed, and never when it is rolled back") {
+  PostgresServer server(ServerSettings{{"max_prepared_transactions", "3"}});
+  server.exec("CREATE TABLE outbox (payload text)");
+  const auto walrelay = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(),
+                     {"--dsn", server.dsn(), "--table", "public.outbox", "--sink", "stdout", "--set",
+                      "outbox.0.topic=t", "--set", "outbox.0.value={payload}", "--set", "http.listen="});
+    const auto result = walrelay_command(arguments);
+    INFO(result.errors);
+    CHECK(result.status == 0);
+    return result.output;
+  };
+  walrelay({"init"});
+  server.exec("BEGIN; INSERT INTO outbox VALUES ('kept'); PREPARE TRANSACTION 'kept'");
+  server.exec("BEGIN; INSERT INTO outbox VALUES ('dropped'); PREPARE TRANSACTION 'dropped'");
+  server.exec("INSERT INTO outbox VALUES ('between')");
+  const auto before = walrelay({"run", "--drain"});
+  CHECK_THAT(before, ContainsSubstring("between") && !ContainsSubstring("kept"));
+  server.exec("COMMIT PREPARED 'kept'");
+  server.exec("ROLLBACK PREPARED 'dropped'");
+  const auto after = walrelay({"run", "--drain"});
+  CHECK_THAT(after, ContainsSubstring("kept") && !ContainsSubstring("dropped") && !ContainsSubstring("between"));
+}
+
 // The server spools what exceeds its memory to its disk, and there it could mix up subtransactions.
 TEST_CASE("a large transaction with rolled-back savepoints arrives without them") {
   NumberedOutbox outbox;
