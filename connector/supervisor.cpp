@@ -125,7 +125,7 @@ void Supervisor::wait_for_facts(Instant now) {
   }
   if (facts->as_of < facts_wanted_since_) return;
   if (drain_requested_ && !drain_target_) drain_target_ = before_page_header(facts->position);
-  if (slot_is_usable(*facts)) open_session(now);
+  if (slot_is_usable(*facts) && starts_with_all_tables()) open_session(now);
 }
 
 bool Supervisor::slot_is_usable(const ServerFacts& facts) {
@@ -146,6 +146,18 @@ bool Supervisor::slot_is_usable(const ServerFacts& facts) {
       stop(ExitCode::slot_lost, verdict.reason);
       return false;
   }
+  return false;
+}
+
+// A table that goes missing later is told, and does not stop the others. At the first session it is a mistyped name as
+// a rule: the rows of the right table would be passed over as nobody's, and confirmed.
+bool Supervisor::starts_with_all_tables() {
+  const bool first_session = epoch_ == 0;
+  const auto& missing = watch_.unpublished();
+  if (!first_session || (missing && missing->empty())) return true;
+  if (!missing) return false;  // being asked
+  unpublished_ = *missing;     // told here
+  stop(ExitCode::cannot_start, not_published(missing->front()));
   return false;
 }
 

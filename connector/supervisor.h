@@ -62,6 +62,7 @@ class Supervisor {
   void take_signals(Instant now);
   void wait_for_facts(Instant now);
   [[nodiscard]] bool slot_is_usable(const ServerFacts& facts);
+  [[nodiscard]] bool starts_with_all_tables();
   void open_session(Instant now);
   void connect(Instant now);
   void start_stream();
@@ -86,6 +87,7 @@ class Supervisor {
   void report_sink(Instant now);
   void report_stall(Instant now);
   void report_publication();
+  [[nodiscard]] std::string not_published(const std::string& table) const;
   void sleep(Instant now);
   void gather();
 

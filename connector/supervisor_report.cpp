@@ -74,19 +74,25 @@ void Supervisor::report_stall(Instant now) {
                   std::chrono::duration_cast<std::chrono::seconds>(limit).count(), sink_->in_flight_events()));
 }
 
+std::string Supervisor::not_published(const std::string& table) const {
+  const auto& publication = parts_.config.postgres.publication;
+  return fmt::format(
+      "table \"{}\" is not in publication \"{}\": its events are not relayed; remedy: correct the table's name, or "
+      "ALTER "
+      "PUBLICATION {} ADD TABLE {}",
+      table, publication, quote_identifier(publication), quote_table(table));
+}
+
 void Supervisor::report_publication() {
   const auto& missing = watch_.unpublished();
   if (!missing || *missing == unpublished_) return;
   unpublished_ = *missing;
   if (unpublished_.empty()) return parts_.board.unblock(ReadySubject::publication);
-  const auto& publication = parts_.config.postgres.publication;
   std::vector<std::string> reasons;
   for (const auto& table : unpublished_) {
-    reasons.push_back(
-        fmt::format("table \"{}\" is not in publication \"{}\": its events are not relayed; remedy: ALTER "
-                    "PUBLICATION {} ADD TABLE {}",
-                    table, publication, quote_identifier(publication), quote_table(table)));
-    log_error("table_not_published", reasons.back(), {{"table", table}, {"publication", publication}});
+    reasons.push_back(not_published(table));
+    log_error("table_not_published", reasons.back(),
+              {{"table", table}, {"publication", parts_.config.postgres.publication}});
   }
   parts_.board.block(ReadySubject::publication, join(reasons, "; "));
 }

@@ -64,6 +64,16 @@ TEST_CASE("a missing publication is status 3, before anything is read") {
   check_refused(outbox.start(), 3, {outbox.name(), "publication", "walrelay init"});
 }
 
+TEST_CASE("a table that is not published at the start is status 3, and nothing of other tables is passed over") {
+  PlainOutbox outbox;
+  outbox.init();
+  outbox.exec("INSERT INTO outbox VALUES ('x')");
+  const auto before = outbox.confirmed();
+  check_refused(outbox.start({"--set", "outbox.0.table=public.outbxo"}), 3,
+                {"public.outbxo", outbox.name(), "remedy: correct the table's name"});
+  CHECK(outbox.confirmed() == before);
+}
+
 TEST_CASE("a missing slot is status 5, and is not made") {
   PlainOutbox outbox;
   outbox.exec(fmt::format("CREATE PUBLICATION \"{}\" FOR TABLE outbox", outbox.name()));
