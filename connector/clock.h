@@ -19,8 +19,8 @@ class Clock {
   Clock(const Clock&) = delete;
   Clock& operator=(const Clock&) = delete;
   virtual ~Clock() = default;
-  [[nodiscard]] virtual Instant now() const = 0;    // monotonic
-  [[nodiscard]] virtual PgTime wall() const = 0;    // may jump
+  [[nodiscard]] virtual Instant now() const = 0;  // monotonic
+  [[nodiscard]] virtual PgTime wall() const = 0;  // may jump
 };
 
 class SystemClock final : public Clock {

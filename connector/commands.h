@@ -1,5 +1,5 @@
 #pragma once
-// The subcommands. Each prints its result on stdout, everything else on stderr, and returns the exit status; none throws.
+// The subcommands. Each prints its result on stdout, the rest on stderr, and returns the exit status; none throws.
 
 #include <string>
 

@@ -21,9 +21,9 @@ struct OutboxRules {
   std::optional<std::string> topic;
   std::optional<std::string> key;
   std::optional<std::string> value;
-  std::optional<std::string> timestamp;                        // "{column}"; unset: the commit's time
-  std::vector<std::pair<std::string, std::string>> headers;    // name, template; in the order they are sent
-  std::string id_header = "id";                                // "" sends none
+  std::optional<std::string> timestamp;                      // "{column}"; unset: the commit's time
+  std::vector<std::pair<std::string, std::string>> headers;  // name, template; in the order they are sent
+  std::string id_header = "id";                              // "" sends none
 
   // Columns that only a preset asks for and that a table may lack: a template that names one is then dropped.
   std::vector<std::string> optional_columns;
