@@ -94,7 +94,7 @@ TEST_CASE("a relay whose sink stands still disconnects once, at stall_disconnect
   outlast_stall("stall_disconnect = \"5s\"", seconds(5), seconds(20));
 }
 
-TEST_CASE("a broker that is paused for two minutes costs one disconnect, after a minute", "[torture]") {
+TEST_CASE("a broker that is paused for two minutes costs one disconnect, after a minute", "[.torture]") {
   outlast_stall("", seconds(60), seconds(120));
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <set>
 
 #include "tests/integration/fault_support.h"
@@ -54,7 +55,9 @@ TEST_CASE("a relay whose walsender is terminated again and again under load goes
   INFO(comparison.text() << "\n" << relay.log());
   CHECK(comparison.rows > 1000);
   CHECK(comparison.exact());
-  CHECK(relay.metric("walrelay_reconnects_total", {{"side", "source"}}).value_or(0) >= kTimes);
+  CHECK(wait_until(seconds(5), [&] {
+    return relay.metric("walrelay_reconnects_total", {{"side", "source"}}).value_or(0) >= kTimes;
+  }));
   CHECK(outbox.wait_confirmed());
 }
 
@@ -106,6 +109,28 @@ TEST_CASE("a relay that stops lets its standby take over without a repeat") {
   const auto comparison = outbox.compare();
   INFO(comparison.text() << "\n" << second.log());
   CHECK(comparison.exact());
+}
+
+TEST_CASE("a stream that says nothing is given up within twice wal_sender_timeout, an idle one is not") {
+  constexpr seconds kTimeout{2};
+  PostgresServer server(ServerSettings{{"wal_sender_timeout", "2s"}});
+  Outbox outbox(server.dsn(), server.dsn(), unique_name(), shared_kafka());
+  RelayProcess relay(outbox.configuration());
+  REQUIRE(relay.wait_ready());
+  const auto walsender = outbox.walsender_pid();
+  CHECK_FALSE(wait_until(3 * kTimeout, [&] { return outbox.walsender_pid() != walsender; }));
+  CHECK(count_of(relay.log(), "streaming_started") == 1);
+
+  REQUIRE(kill(std::stoi(walsender), SIGSTOP) == 0);  // the connection stays up
+  outbox.insert(100);
+  CHECK(wait_until(2 * kTimeout + seconds(1), [&] { return count_of(relay.log(), "nothing came for") > 0; }));
+  kill(std::stoi(walsender), SIGCONT);
+  CHECK(
+      wait_until(seconds(15), [&] { return !outbox.walsender_pid().empty() && outbox.walsender_pid() != walsender; }));
+  const auto comparison = outbox.compare();
+  INFO(comparison.text() << "\n" << relay.log());
+  CHECK(comparison.exact());
+  CHECK(relay.wait_ready());
 }
 
 }  // namespace
