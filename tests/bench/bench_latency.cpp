@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "connector/pg_handles.h"
+#include "connector/postgres/pg_handles.h"
 #include "tests/support/kafka_client.h"
 
 namespace {
