@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "connector/command_line.h"
-#include "connector/config_print.h"
-#include "connector/config_reference.h"
-#include "connector/conninfo.h"
-#include "connector/load_config.h"
+#include "connector/commands/command_line.h"
+#include "connector/config/config_print.h"
+#include "connector/config/config_reference.h"
+#include "connector/config/load_config.h"
+#include "connector/postgres/conninfo.h"
 
 namespace walrelay {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "connector/invariant.h"
-#include "connector/log.h"
+#include "connector/observe/log.h"
 
 namespace walrelay {
 namespace {

@@ -16,7 +16,7 @@
 #include "connector/clock.h"
 #include "connector/delivery_policy.h"
 #include "connector/delivery_tag.h"
-#include "connector/metrics.h"
+#include "connector/observe/metrics.h"
 #include "connector/source.h"
 #include "connector/status_policy.h"
 #include "decoder/copy_frame.h"

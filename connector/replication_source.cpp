@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "connector/invariant.h"
-#include "connector/pg_quote.h"
+#include "connector/postgres/pg_quote.h"
 #include "decoder/copy_frame.h"
 
 namespace walrelay {

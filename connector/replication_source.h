@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "connector/async_connection.h"
+#include "connector/postgres/async_connection.h"
 #include "connector/source.h"
 
 namespace walrelay {

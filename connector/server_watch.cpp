@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "connector/pg_quote.h"
+#include "connector/postgres/pg_quote.h"
 
 namespace walrelay {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "connector/async_connection.h"
 #include "connector/backoff.h"
 #include "connector/clock.h"
+#include "connector/postgres/async_connection.h"
 #include "decoder/pgoutput_messages.h"
 
 namespace walrelay {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "connector/log.h"
+#include "connector/observe/log.h"
 #include "sinks/file_sink.h"
 #include "sinks/kafka_sink.h"
 #include "sinks/sink_error.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "connector/config.h"
+#include "connector/config/config.h"
 #include "sinks/sink.h"
 
 namespace walrelay {

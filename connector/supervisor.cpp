@@ -6,11 +6,11 @@
 #include <csignal>
 #include <utility>
 
-#include "connector/command_support.h"
-#include "connector/log.h"
-#include "connector/pg_error.h"
+#include "connector/commands/command_support.h"
+#include "connector/observe/log.h"
+#include "connector/postgres/pg_error.h"
+#include "connector/postgres/slot_verdict.h"
 #include "connector/session_start.h"
-#include "connector/slot_verdict.h"
 
 namespace walrelay {
 

@@ -12,14 +12,14 @@
 #include <string>
 
 #include "connector/backoff.h"
-#include "connector/config.h"
+#include "connector/config/config.h"
 #include "connector/event_poll.h"
 #include "connector/exit_code.h"
+#include "connector/observe/status_board.h"
 #include "connector/read_pace.h"
 #include "connector/relay.h"
 #include "connector/replication_source.h"
 #include "connector/server_watch.h"
-#include "connector/status_board.h"
 
 namespace walrelay {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "connector/command_support.h"
-#include "connector/log.h"
-#include "connector/pg_quote.h"
+#include "connector/commands/command_support.h"
+#include "connector/observe/log.h"
+#include "connector/postgres/pg_quote.h"
 #include "connector/sink_factory.h"
 #include "connector/supervisor.h"
 

@@ -18,8 +18,8 @@ enum class FailureClass : std::uint8_t {
   rejected,       // the broker refused the record for any other reason
 };
 
-inline constexpr std::array<std::string_view, 7> kFailureClassNames = {"too-large", "topic",    "authorization", "timestamp",
-                                                                      "mapping",   "encoding", "rejected"};
+inline constexpr std::array<std::string_view, 7> kFailureClassNames = {
+    "too-large", "topic", "authorization", "timestamp", "mapping", "encoding", "rejected"};
 
 [[nodiscard]] constexpr std::string_view to_string(FailureClass c) {
   return kFailureClassNames[static_cast<std::size_t>(c)];

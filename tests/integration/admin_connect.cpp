@@ -1,13 +1,14 @@
-// How connections are made: passwords, names, TLS, session settings, errors (connector/conninfo.h, pg_connection.h).
+// How connections are made: passwords, names, TLS, session settings, errors (connector/postgres/conninfo.h,
+// pg_connection.h).
 
 #include <fmt/format.h>
 #include <poll.h>
 
 #include <filesystem>
 
-#include "connector/conninfo.h"
-#include "connector/pg_connection.h"
-#include "connector/pg_quote.h"
+#include "connector/postgres/conninfo.h"
+#include "connector/postgres/pg_connection.h"
+#include "connector/postgres/pg_quote.h"
 #include "tests/integration/admin_support.h"
 #include "tests/support/fake_pooler.h"
 #include "tests/support/scoped_environment.h"

@@ -1,11 +1,11 @@
-// Making and dropping slots (connector/slot_admin.h).
+// Making and dropping slots (connector/postgres/slot_admin.h).
 
 #include <fmt/format.h>
 
 #include <future>
 
-#include "connector/catalog.h"
-#include "connector/slot_admin.h"
+#include "connector/postgres/catalog.h"
+#include "connector/postgres/slot_admin.h"
 #include "tests/integration/admin_support.h"
 #include "tests/support/wait.h"
 

@@ -90,7 +90,7 @@ TEST_CASE("a role without REPLICATION, a missing database and a pg_hba.conf that
   }
 }
 
-TEST_CASE("a relay waits for a server that is away at its start; check and init do not") {
+TEST_CASE("a relay waits for a server that is away at its start, check and init do not") {
   PostgresServer server;
   Outbox outbox(server.tcp_dsn(), server.tcp_dsn(), unique_name(), shared_kafka());
   outbox.insert(10);

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "connector/log.h"
+#include "connector/observe/log.h"
 #include "tests/sim/sim_world.h"
 #include "tests/support/catch.h"
 

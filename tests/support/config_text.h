@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "connector/config_builder.h"
-#include "connector/config_file.h"
+#include "connector/config/config_builder.h"
+#include "connector/config/config_file.h"
 
 namespace walrelay::test {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "connector/pg_handles.h"
+#include "connector/postgres/pg_handles.h"
 
 namespace walrelay::test {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <thread>
 
-#include "connector/admin_server.h"
+#include "connector/observe/admin_server.h"
 #include "tests/support/catch.h"
 #include "tests/support/set_clock.h"
 

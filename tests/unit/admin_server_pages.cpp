@@ -1,6 +1,6 @@
 #include <string>
 
-#include "connector/admin_pages.h"
+#include "connector/observe/admin_pages.h"
 #include "tests/support/catch.h"
 #include "tests/support/json_value.h"
 #include "tests/support/set_clock.h"

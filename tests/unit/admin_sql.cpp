@@ -1,4 +1,4 @@
-#include "connector/admin_sql.h"
+#include "connector/postgres/admin_sql.h"
 
 #include "tests/support/catch.h"
 

@@ -1,7 +1,7 @@
 // --help and --version: what a newcomer sees first.
 
-#include "connector/command_line.h"
-#include "connector/options.h"
+#include "connector/commands/command_line.h"
+#include "connector/config/options.h"
 #include "tests/support/catch.h"
 
 namespace walrelay::test {

@@ -1,6 +1,6 @@
 // Arguments into a command and settings; what is wrong with them in one line.
 
-#include "connector/command_line.h"
+#include "connector/commands/command_line.h"
 #include "tests/support/catch.h"
 
 namespace walrelay::test {

@@ -1,6 +1,6 @@
 // Each wrong key, type, range and unit gives one line that names the key, the reason and the remedy.
 
-#include "connector/options.h"
+#include "connector/config/options.h"
 #include "tests/support/catch.h"
 #include "tests/support/config_text.h"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include "connector/load_config.h"
+#include "connector/config/load_config.h"
 #include "decoder/presets.h"
 #include "tests/support/catch.h"
 

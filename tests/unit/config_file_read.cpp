@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "connector/config_file.h"
+#include "connector/config/config_file.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "connector/options.h"
+#include "connector/config/options.h"
 #include "tests/support/catch.h"
 #include "tests/support/config_text.h"
 

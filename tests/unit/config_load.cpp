@@ -1,6 +1,6 @@
 // File and flags together, and what each command cannot do without.
 
-#include "connector/load_config.h"
+#include "connector/config/load_config.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 

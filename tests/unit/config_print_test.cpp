@@ -1,6 +1,6 @@
 // `walrelay config`: what it prints is what is in effect, and reads back as the same.
 
-#include "connector/config_print.h"
+#include "connector/config/config_print.h"
 
 #include "decoder/presets.h"
 #include "tests/support/catch.h"

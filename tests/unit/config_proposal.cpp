@@ -1,4 +1,4 @@
-#include "connector/config_proposal.h"
+#include "connector/commands/config_proposal.h"
 
 #include "decoder/presets.h"
 #include "tests/support/catch.h"

@@ -1,6 +1,6 @@
-#include "connector/config_reference.h"
+#include "connector/config/config_reference.h"
 
-#include "connector/options.h"
+#include "connector/config/options.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 

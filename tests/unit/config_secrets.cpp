@@ -2,9 +2,9 @@
 
 #include <cstdlib>
 
-#include "connector/command_line.h"
-#include "connector/config_print.h"
-#include "connector/dsn.h"
+#include "connector/commands/command_line.h"
+#include "connector/config/config_print.h"
+#include "connector/config/dsn.h"
 #include "tests/support/catch.h"
 #include "tests/support/config_text.h"
 #include "tests/support/temp_dir.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "connector/load_config.h"
+#include "connector/config/load_config.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 

@@ -1,4 +1,4 @@
-#include "connector/log.h"
+#include "connector/observe/log.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "connector/time_text.h"
+#include "connector/observe/time_text.h"
 #include "tests/support/catch.h"
 #include "tests/support/json_value.h"
 

@@ -1,4 +1,4 @@
-#include "connector/metrics.h"
+#include "connector/observe/metrics.h"
 
 #include <chrono>
 

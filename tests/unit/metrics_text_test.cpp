@@ -1,4 +1,4 @@
-#include "connector/metrics_text.h"
+#include "connector/observe/metrics_text.h"
 
 #include <regex>
 #include <sstream>

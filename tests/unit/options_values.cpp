@@ -1,8 +1,8 @@
 // Durations, sizes, numbers and host:port as people write them.
 
-#include "connector/listen_address.h"
-#include "connector/option_checks.h"
-#include "connector/option_values.h"
+#include "connector/config/listen_address.h"
+#include "connector/config/option_checks.h"
+#include "connector/config/option_values.h"
 #include "tests/support/catch.h"
 
 namespace walrelay::test {

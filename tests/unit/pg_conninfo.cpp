@@ -1,7 +1,7 @@
 #include <chrono>
 
-#include "connector/conninfo.h"
-#include "connector/pg_connection.h"
+#include "connector/postgres/conninfo.h"
+#include "connector/postgres/pg_connection.h"
 #include "tests/support/catch.h"
 #include "tests/support/scoped_environment.h"
 

@@ -1,4 +1,4 @@
-#include "connector/pg_error.h"
+#include "connector/postgres/pg_error.h"
 
 #include "tests/support/catch.h"
 

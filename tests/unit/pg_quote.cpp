@@ -1,4 +1,4 @@
-#include "connector/pg_quote.h"
+#include "connector/postgres/pg_quote.h"
 
 #include <stdexcept>
 #include <vector>

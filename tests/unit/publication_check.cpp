@@ -1,4 +1,4 @@
-#include "connector/publication_check.h"
+#include "connector/commands/publication_check.h"
 
 #include "tests/support/catch.h"
 

@@ -1,4 +1,4 @@
-#include "connector/slot_verdict.h"
+#include "connector/postgres/slot_verdict.h"
 
 #include "tests/support/catch.h"
 

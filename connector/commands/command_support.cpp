@@ -1,0 +1,52 @@
+#include "connector/commands/command_support.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "decoder/rule_error.h"
+
+namespace walrelay {
+
+void print_out(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void say(std::string_view line) { fmt::print(stderr, "{}\n", line); }
+
+ExitCode guarded(std::string_view command, const std::function<ExitCode()>& body) {
+  try {
+    const auto code = body();
+    if (std::fflush(stdout) == 0) return code;
+    say(fmt::format("walrelay {}: cannot write to standard output", command));
+    return ExitCode::check_failed;
+  } catch (const PgError& error) {
+    say(fmt::format("walrelay {}: {}", command, error.message()));
+    return exit_code_of(error);
+  } catch (const RuleError& error) {
+    say(fmt::format("walrelay {}: {}", command, error.what()));
+    return ExitCode::usage;
+  } catch (const std::exception& error) {
+    say(fmt::format("walrelay {}: {}", command, error.what()));
+    return ExitCode::check_failed;
+  }
+}
+
+ExitCode exit_code_of(const PgError& error) {
+  return error.trouble() == PgTrouble::permanent ? ExitCode::cannot_start : ExitCode::check_failed;
+}
+
+Conninfo query_conninfo(const Config& config) {
+  const auto& postgres = config.postgres;
+  return query_conninfo(postgres.query_dsn.empty() ? postgres.dsn : postgres.query_dsn, postgres.slot);
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (const auto& part : parts) {
+    if (!text.empty()) text += separator;
+    text += part;
+  }
+  return text;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,28 @@
+#pragma once
+// What the commands that talk to PostgreSQL have in common.
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "connector/config/config.h"
+#include "connector/exit_code.h"
+#include "connector/postgres/pg_connection.h"
+
+namespace walrelay {
+
+void print_out(std::string_view text);  // to stdout, as it is
+void say(std::string_view line);        // a line for people, to stderr
+
+// Runs a command; an exception becomes one line on stderr ("walrelay init: ...") and an exit status.
+[[nodiscard]] ExitCode guarded(std::string_view command, const std::function<ExitCode()>& body);
+
+// 3 for what somebody has to change at the server, 1 for what may heal.
+[[nodiscard]] ExitCode exit_code_of(const PgError& error);
+
+// How ordinary queries reach the server: postgres.query_dsn, or else postgres.dsn.
+[[nodiscard]] Conninfo query_conninfo(const Config& config);
+
+[[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
+
+}  // namespace walrelay

@@ -1,0 +1,41 @@
+#pragma once
+// The subcommands. Each prints its result on stdout, the rest on stderr, and returns the exit status; none throws.
+
+#include <string>
+
+#include "connector/config/config.h"
+#include "connector/exit_code.h"
+
+namespace walrelay {
+
+struct InitFlags {
+  bool print = false;        // print the SQL, change nothing
+  bool column_list = false;  // publish only the mapped columns (PostgreSQL 15+)
+  std::string role;          // grant to this role; "" = the role connected as
+  std::string preset;        // as given by --preset; "" = propose one from the table's columns
+};
+
+struct CheckFlags {
+  bool json = false;
+};
+
+struct RunFlags {
+  bool drain = false;  // stop with status 0 once all that was committed before the start is confirmed
+};
+
+struct StatusFlags {
+  bool json = false;
+};
+
+struct DropFlags {
+  bool yes = false;  // do not ask
+};
+
+ExitCode init_command(const Config& config, const InitFlags& flags);
+ExitCode check_command(const Config& config, const CheckFlags& flags);
+ExitCode run_command(const Config& config, const RunFlags& flags);
+ExitCode status_command(const Config& config, const StatusFlags& flags);
+ExitCode tail_command(const Config& config);
+ExitCode drop_command(const Config& config, const DropFlags& flags);
+
+}  // namespace walrelay

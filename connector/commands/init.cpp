@@ -1,0 +1,90 @@
+// `walrelay init`.
+
+#include <fmt/format.h>
+
+#include "connector/commands/command_support.h"
+#include "connector/commands/commands.h"
+#include "connector/commands/config_proposal.h"
+#include "connector/commands/init_plan.h"
+#include "connector/postgres/pg_transaction.h"
+#include "connector/postgres/slot_admin.h"
+
+namespace walrelay {
+namespace {
+
+void print_sql(const Config& config, const InitPlan& plan) {
+  std::string out;
+  for (const auto& kept : plan.kept) out += fmt::format("-- {} is there\n", one_line(kept));
+  for (const auto& step : plan.steps) out += fmt::format("{};\n", step.sql);
+  if (plan.make_slot) {
+    out += "-- After the publication, and not in a transaction that has written anything:\n";
+    out += fmt::format("{};\n", create_slot_sql(config.postgres.slot));
+  }
+  print_out(out);
+}
+
+void run_step(PgConnection& connection, const InitStep& step) {
+  try {
+    PgTransaction transaction(connection);
+    connection.exec("SET LOCAL lock_timeout = '8s'");
+    connection.exec(step.sql);
+    transaction.commit();
+    say("made " + step.what);
+  } catch (const PgError& error) {
+    std::string remedy;
+    if (error.sqlstate() == "42501")
+      remedy = "run init as the table's owner or an administrator, or have them run the SQL of init --print";
+    if (error.sqlstate() == "55P03")
+      remedy = "another session holds a lock on the table: end its transaction, then run init again";
+    throw PgError(error.sqlstate(), fmt::format("cannot make {}: {}", step.what, error.reason()), std::move(remedy));
+  }
+}
+
+void make_slot(PgConnection& observer, const Config& config) {
+  PgConnection creator(query_conninfo(config));
+  create_slot(creator, observer, config.postgres.slot, say);
+  const auto slot = read_slot(observer, config.postgres.slot);
+  say(fmt::format("made slot \"{}\" at {}", config.postgres.slot,
+                  slot && slot->confirmed_lsn ? slot->confirmed_lsn->to_string() : "an unknown position"));
+}
+
+void warn_of_old_slot(PgConnection& connection, const Config& config) {
+  const auto slot = read_slot(connection, config.postgres.slot);
+  if (!slot || compare_ages(connection, *slot, config.postgres.publication) == PublicationAge::fits) return;
+  say(fmt::format(
+      "warning: slot \"{}\" stands before publication \"{}\" was made, and changes from before it cannot be decoded; "
+      "`walrelay check` tells more",
+      config.postgres.slot, config.postgres.publication));
+}
+
+ExitCode report_problems(const InitPlan& plan) {
+  for (const auto& problem : plan.problems) say(fmt::format("error: {}\n  remedy: {}", problem.what, problem.remedy));
+  say("nothing was changed");
+  const bool cannot_work = plan.server.wal_level != "logical" || plan.server.in_recovery;
+  return cannot_work ? ExitCode::cannot_start : ExitCode::check_failed;
+}
+
+ExitCode init(const Config& config, const InitFlags& flags) {
+  PgConnection connection(query_conninfo(config));
+  const auto plan = plan_init(connection, config, flags);
+  for (const auto& hint : plan.hints) say(hint);
+  if (!plan.problems.empty()) return report_problems(plan);
+  if (flags.print) {
+    print_sql(config, plan);
+    return ExitCode::done;
+  }
+  for (const auto& kept : plan.kept) say("kept " + kept);
+  for (const auto& step : plan.steps) run_step(connection, step);
+  if (plan.make_slot) make_slot(connection, config);
+  if (plan.slot_is_older) warn_of_old_slot(connection, config);
+  print_out(propose_config(config, plan.outboxes, flags.role));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+ExitCode init_command(const Config& config, const InitFlags& flags) {
+  return guarded("init", [&] { return init(config, flags); });
+}
+
+}  // namespace walrelay

@@ -1,0 +1,236 @@
+#include "connector/commands/init_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "connector/commands/command_support.h"
+#include "connector/postgres/pg_quote.h"
+#include "decoder/mapping_check.h"
+#include "decoder/presets.h"
+
+namespace walrelay {
+namespace {
+
+constexpr std::string_view kDefaultPreset = "standard";
+
+std::vector<ColumnInfo> columns_of(const Preset& preset) {
+  std::vector<ColumnInfo> columns;
+  for (const auto& column : preset.columns) {
+    // The type is the definition's first word, but for the two types of several words.
+    const auto type = column.definition.substr(0, column.definition.find(' '));
+    const bool with_zone = type == "timestamptz" || column.definition.starts_with("timestamp with time zone");
+    columns.push_back({std::string(column.name), with_zone ? "timestamp with time zone" : std::string(type)});
+  }
+  return columns;
+}
+
+std::string list_presets() {
+  std::string text;
+  for (const auto& preset : presets()) {
+    std::vector<std::string> required;
+    for (const auto& column : preset.columns) {
+      if (column.required) required.emplace_back(column.name);
+    }
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", preset.name, join(required, ", "));
+  }
+  return text;
+}
+
+bool has_mapping(const OutboxRules& rules) { return rules.topic.has_value() && rules.value.has_value(); }
+
+class Planner {
+ public:
+  Planner(PgConnection& connection, const Config& config, const InitFlags& flags)
+      : connection_(connection), config_(config), flags_(flags) {}
+
+  InitPlan plan() {
+    plan_.server = read_server(connection_);
+    check_server();
+    for (const auto& rules : config_.outboxes) plan_outbox(rules);
+    plan_role();
+    plan_publication();
+    plan_slot();
+    return std::move(plan_);
+  }
+
+ private:
+  void problem(std::string what, std::string remedy) { plan_.problems.push_back({std::move(what), std::move(remedy)}); }
+
+  void check_server() {
+    if (plan_.server.wal_level != "logical") {
+      problem(fmt::format("the server's wal_level is {}", plan_.server.wal_level),
+              "ALTER SYSTEM SET wal_level = 'logical'; then restart the server");
+    }
+    if (plan_.server.in_recovery) problem("the server is a standby", "connect to the primary");
+    if (flags_.column_list && plan_.server.version_number < 150'000) {
+      problem(fmt::format("column lists need PostgreSQL 15, this is {}", plan_.server.version),
+              "leave out --column-list");
+    }
+  }
+
+  void plan_outbox(OutboxRules rules) {
+    if (rules.table.empty()) {  // messages need no table
+      fill_from_preset(rules);
+      plan_.outboxes.push_back(std::move(rules));
+      return;
+    }
+    const auto table = read_table(connection_, rules.table);
+    if (!flags_.preset.empty()) rules.preset = flags_.preset;
+    if (table) {
+      plan_existing(std::move(rules), *table);
+    } else {
+      plan_missing(std::move(rules));
+    }
+  }
+
+  void plan_existing(OutboxRules rules, const TableInfo& table) {
+    for (auto& found : table_problems(table)) plan_.problems.push_back(std::move(found));
+    if (rules.preset.empty() && !has_mapping(rules) && !propose(rules, table)) return;
+    finish_mapping(rules, table.columns, "adjust the mapping, or choose another --preset");
+    plan_.kept.push_back(fmt::format("table {}", quote_table(rules.table)));
+    via_root_ = via_root_ || table.kind == 'p';
+    existing_.push_back(table);
+    add_table(std::move(rules), table.columns);
+  }
+
+  bool propose(OutboxRules& rules, const TableInfo& table) {
+    const auto* preset = propose_preset(table.columns);
+    if (preset == nullptr) {
+      problem(fmt::format("no preset fits the columns of table \"{}\"; there are {}", rules.table, list_presets()),
+              "write the mapping: id, topic, key and value of this [[outbox]] as templates of its columns");
+      return false;
+    }
+    rules.preset = preset->name;
+    plan_.hints.push_back(fmt::format("table \"{}\" looks like preset {}", rules.table, preset->name));
+    return true;
+  }
+
+  void plan_missing(OutboxRules rules) {
+    const auto similar = similar_tables(connection_, rules.table);
+    if (!similar.empty()) {
+      problem(fmt::format("there is no table \"{}\", but there is {}", rules.table, join(similar, ", ")),
+              "write the name exactly as in the catalog, letter case included, with its schema");
+      return;
+    }
+    if (const auto near = nearest_table(connection_, rules.table); !near.empty()) {
+      plan_.hints.push_back(fmt::format(
+          "warning: there is no table \"{}\", so a new one is made; if \"{}\" was meant: walrelay drop, DROP "
+          "TABLE {}; and init again",
+          rules.table, near, quote_table(rules.table)));
+    }
+    if (rules.preset.empty()) rules.preset = kDefaultPreset;
+    fill_from_preset(rules);
+    const auto* preset = find_preset(rules.preset);
+    const auto columns = columns_of(*preset);
+    finish_mapping(rules, columns, fmt::format("create table {} yourself", quote_table(rules.table)));
+    plan_.steps.push_back({create_table_sql(rules.table, *preset),
+                           fmt::format("table {} (preset {})", quote_table(rules.table), rules.preset)});
+    add_table(std::move(rules), columns);
+  }
+
+  void finish_mapping(OutboxRules& rules, const std::vector<ColumnInfo>& columns, const std::string& remedy) {
+    fill_from_preset(rules);
+    for (auto& text : mapping_problems(rules, columns)) problem(std::move(text), remedy);
+  }
+
+  void add_table(OutboxRules rules, const std::vector<ColumnInfo>& columns) {
+    PublicationTable table{rules.table, {}};
+    for (const auto& name : flags_.column_list ? mapped_columns(rules) : std::vector<std::string>()) {
+      const bool there =
+          std::any_of(columns.begin(), columns.end(), [&](const ColumnInfo& c) { return c.name == name; });
+      if (there) table.columns.push_back(name);
+    }
+    tables_.push_back(std::move(table));
+    plan_.outboxes.push_back(std::move(rules));
+  }
+
+  void plan_role() {
+    const auto& name = flags_.role.empty() ? plan_.server.user : flags_.role;
+    const auto role = read_role(connection_, name);
+    if (!role) {
+      plan_.steps.push_back({create_role_sql(name), fmt::format("role {}", quote_identifier(name))});
+      plan_.hints.push_back(
+          fmt::format("role \"{}\" has no password yet: \\password {}", name, quote_identifier(name)));
+    } else if (!role->replication && flags_.role.empty()) {
+      // Managed services give the right by membership instead; whether it is there shows when the slot is made.
+      plan_.hints.push_back(fmt::format("role \"{}\" has no REPLICATION attribute: {};", name, alter_role_sql(name)));
+    } else if (!role->replication || !role->login) {
+      plan_.steps.push_back(
+          {alter_role_sql(name), fmt::format("LOGIN and REPLICATION of role {}", quote_identifier(name))});
+    } else {
+      plan_.kept.push_back(fmt::format("role {}", quote_identifier(name)));
+    }
+    if (role && role->may_connect) return;
+    plan_.steps.push_back({grant_connect_sql(name, plan_.server.database),
+                           fmt::format("the right of role {} to connect", quote_identifier(name))});
+  }
+
+  void plan_publication() {
+    const auto& name = config_.postgres.publication;
+    const auto facts = read_publication(connection_, name);
+    if (!facts) {
+      new_publication_ = true;
+      plan_.steps.push_back({create_publication_sql(name, tables_, via_root_),
+                             fmt::format("publication {} (inserts only)", quote_identifier(name))});
+      return;
+    }
+    plan_.kept.push_back(fmt::format("publication {}", quote_identifier(name)));
+    if (!facts->inserts) {
+      problem(fmt::format("publication \"{}\" does not publish inserts", name),
+              fmt::format("ALTER PUBLICATION {} SET (publish = 'insert');", quote_identifier(name)));
+    }
+    if (!facts->other_actions.empty()) {
+      plan_.hints.push_back(
+          fmt::format("publication \"{}\" also publishes {}, which walrelay ignores: ALTER PUBLICATION {} SET "
+                      "(publish = 'insert');",
+                      name, join(facts->other_actions, ", "), quote_identifier(name)));
+    }
+    for (const auto& table : tables_) plan_published(*facts, table);
+  }
+
+  void plan_published(const PublicationInfo& facts, const PublicationTable& table) {
+    const auto& name = config_.postgres.publication;
+    const auto [schema, relation] = split_table(table.table);
+    const auto found = std::find_if(existing_.begin(), existing_.end(),
+                                    [&](const TableInfo& t) { return t.schema == schema && t.name == relation; });
+    std::vector<Problem> problems;
+    if (found != existing_.end()) problems = coverage_problems(name, facts, *found);
+    const bool covered = found != existing_.end() && problems.empty();
+    if (covered) return;
+    const auto* entry = facts.find(schema, relation);
+    if (facts.all_tables && found == existing_.end()) return;  // made by a step: published as soon as it is there
+    if (entry != nullptr || facts.all_tables) {                // there, but with a row filter
+      for (auto& item : problems) plan_.problems.push_back(std::move(item));
+      return;
+    }
+    plan_.steps.push_back({add_table_sql(name, table), fmt::format("table {} in publication {}",
+                                                                   quote_table(table.table), quote_identifier(name))});
+  }
+
+  void plan_slot() {
+    const auto slot = read_slot(connection_, config_.postgres.slot);
+    plan_.make_slot = !slot;
+    if (!slot) return;
+    for (auto& found : slot_problems(*slot, plan_.server.database)) plan_.problems.push_back(std::move(found));
+    plan_.kept.push_back(fmt::format("slot {}", quote_identifier(config_.postgres.slot)));
+    plan_.slot_is_older = new_publication_;
+  }
+
+  PgConnection& connection_;
+  const Config& config_;
+  const InitFlags& flags_;
+  InitPlan plan_;
+  std::vector<PublicationTable> tables_;
+  std::vector<TableInfo> existing_;
+  bool via_root_ = false;
+  bool new_publication_ = false;
+};
+
+}  // namespace
+
+InitPlan plan_init(PgConnection& connection, const Config& config, const InitFlags& flags) {
+  return Planner(connection, config, flags).plan();
+}
+
+}  // namespace walrelay

@@ -1,0 +1,36 @@
+#pragma once
+// What `init` has to do at a server so that the configuration's tables, role, publication and slot are there: found out
+// by looking, before anything is changed.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "connector/commands/commands.h"
+#include "connector/commands/publication_check.h"
+#include "connector/config/config.h"
+#include "connector/postgres/admin_sql.h"
+#include "connector/postgres/catalog.h"
+
+namespace walrelay {
+
+struct InitStep {
+  std::string sql;
+  std::string what;  // "publication \"walrelay\" (inserts only)": for "made ..." and "cannot make ..."
+};
+
+struct InitPlan {
+  ServerInfo server;
+  std::vector<OutboxRules> outboxes;  // presets filled in
+  std::vector<InitStep> steps;        // in this order; the slot's, which comes last, is apart
+  bool make_slot = false;
+  bool slot_is_older = false;      // than the publication that the steps make
+  std::vector<std::string> kept;   // what is there and fits
+  std::vector<std::string> hints;  // what is superfluous or left to do
+  std::vector<Problem> problems;   // what does not fit; with any of them nothing is to be changed
+};
+
+// Throws PgError, and RuleError for a preset that does not exist.
+[[nodiscard]] InitPlan plan_init(PgConnection& connection, const Config& config, const InitFlags& flags);
+
+}  // namespace walrelay

@@ -1,0 +1,21 @@
+#pragma once
+// `walrelay config`: the effective configuration as TOML that can be read again. Passwords of connection strings and
+// secret properties of librdkafka are shown as ***.
+
+#include <string>
+#include <string_view>
+
+#include "connector/config/config.h"
+#include "connector/config/options.h"
+
+namespace walrelay {
+
+[[nodiscard]] std::string print_config(const Config& config);
+
+// A basic string of TOML, in quotes; ${ is doubled so that it is not taken for a reference when read again.
+[[nodiscard]] std::string toml_string(std::string_view text);
+
+// The value of an option outside of any [[outbox]] as it is written in the file.
+[[nodiscard]] std::string print_option(const Option& option, Config& config);
+
+}  // namespace walrelay

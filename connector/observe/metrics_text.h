@@ -1,0 +1,23 @@
+#pragma once
+// RelayMetrics in Prometheus' text format, made at the moment of the scrape.
+
+#include <string>
+#include <vector>
+
+#include "connector/clock.h"
+#include "connector/observe/metrics.h"
+
+namespace walrelay {
+
+// What does not change while the process lives.
+struct RelayIdentity {
+  std::string version;
+  std::string slot;
+  std::vector<std::string> outboxes;  // names by index, as many as the metrics count: table, or prefix of the messages
+  std::string sink;                   // for people: kind and address, without secrets
+};
+
+// Every metric has the label `slot`. One whose value is not known is left out. Thread: any.
+[[nodiscard]] std::string metrics_text(const RelayIdentity& identity, const RelayMetrics& metrics, const Clock& clock);
+
+}  // namespace walrelay

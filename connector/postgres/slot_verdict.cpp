@@ -1,0 +1,90 @@
+#include "connector/postgres/slot_verdict.h"
+
+#include <fmt/format.h>
+
+namespace walrelay {
+
+namespace {
+
+using Kind = SlotVerdict::Kind;
+
+SlotVerdict judge_publication(const ServerFacts& facts, const std::string& publication) {
+  if (!facts.publication_exists) {
+    return {
+        Kind::unusable,
+        fmt::format("publication \"{}\" does not exist in database \"{}\"; `walrelay init` makes publication and slot "
+                    "in the right order (a publication made after the slot does not cover what the slot already holds)",
+                    publication, facts.database)};
+  }
+  if (!facts.publishes_inserts) {
+    return {
+        Kind::unusable,
+        fmt::format(
+            "publication \"{0}\" does not publish inserts; remedy: ALTER PUBLICATION \"{0}\" SET (publish = 'insert')",
+            publication)};
+  }
+  return {};
+}
+
+}  // namespace
+
+SlotVerdict judge_slot(const ServerFacts& facts, const std::string& name, const std::string& publication) {
+  if (facts.wal_level != "logical") {
+    return {Kind::unusable,
+            fmt::format("wal_level is {}; set wal_level = logical in postgresql.conf and restart the server",
+                        facts.wal_level)};
+  }
+  if (!facts.slot) {
+    return {Kind::lost,
+            fmt::format(
+                "slot \"{}\" does not exist (server position {}); what was committed since it was there is not in any "
+                "slot; `walrelay init` makes a new one, from which on nothing is missed",
+                name, facts.position.to_string())};
+  }
+  const SlotFacts& slot = *facts.slot;
+  if (!slot.logical || slot.plugin != "pgoutput") {
+    return {
+        Kind::unusable,
+        fmt::format(
+            "slot \"{}\" is not a logical slot of the plugin pgoutput (plugin \"{}\"); choose another name, or drop "
+            "it and run `walrelay init`",
+            name, slot.plugin)};
+  }
+  if (slot.database != facts.database) {
+    return {Kind::unusable,
+            fmt::format(
+                "slot \"{}\" belongs to database \"{}\", the connection to \"{}\"; correct dbname or the slot's name",
+                name, slot.database, facts.database)};
+  }
+  if (slot.wal_status == "lost") {
+    return {
+        Kind::lost,
+        fmt::format(
+            "slot \"{}\" is lost: the server removed WAL that it needed (confirmed up to {}, server at {}); events "
+            "after that position may be missing; `walrelay drop` and `walrelay init` make a new slot, the rows between "
+            "have to be published from the table",
+            name, slot.confirmed.to_string(), facts.position.to_string())};
+  }
+  if (slot.active) {
+    return {Kind::taken,
+            fmt::format("slot \"{}\" is in use by the connection with PID {}; standing by", name, slot.active_pid)};
+  }
+  return judge_publication(facts, publication);
+}
+
+bool publication_missing_in_history(const SourceError& error) {
+  return (error.sqlstate == "42704" || error.sqlstate == "55000") &&
+         error.message.find("publication") != std::string::npos;
+}
+
+std::string publication_younger_than_slot(const SourceError& error, const PostgresOptions& postgres) {
+  return fmt::format(
+      "{}: publication \"{}\" did not exist yet at the position that slot \"{}\" stands at; making it now does not "
+      "help. Either make a new "
+      "slot (`walrelay drop`, `walrelay init`) and publish the rows from before from the table, or move the slot on "
+      "with SELECT "
+      "pg_replication_slot_advance('{}', pg_current_wal_lsn()) and lose what was committed up to there",
+      error.message, postgres.publication, postgres.slot, postgres.slot);
+}
+
+}  // namespace walrelay
