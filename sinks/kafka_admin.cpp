@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "decoder/topic_name.h"
 #include "sinks/kafka_config_values.h"
 #include "sinks/kafka_errors.h"
 
@@ -34,7 +35,7 @@ class Inspection {
     rd_kafka_set_log_queue(client_.get(), nullptr);
     for (const auto& name : topics) {
       // A name that Kafka forbids is reported below.
-      if (is_valid_topic_name(name)) handles_.emplace_back(rd_kafka_topic_new(client_.get(), name.c_str(), nullptr));
+      if (is_topic_name(name)) handles_.emplace_back(rd_kafka_topic_new(client_.get(), name.c_str(), nullptr));
     }
   }
 
@@ -89,7 +90,7 @@ class Inspection {
       if (auto* report = find(topic.topic)) take_topic(*report, topic);
     }
     for (auto& report : report_.topics) {
-      if (!is_valid_topic_name(report.name)) report.problem = "Kafka forbids this name";
+      if (!is_topic_name(report.name)) report.problem = "Kafka forbids this name";
     }
   }
 

@@ -1,17 +1,11 @@
 #include "sinks/kafka_errors.h"
 
-#include <algorithm>
-
 namespace walrelay {
 namespace {
 
 // Errors of librdkafka itself that are a final answer to one record, raised before it is sent.
 bool is_local_refusal(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
-}
-
-bool is_topic_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
 }
 
 }  // namespace
@@ -87,12 +81,6 @@ bool is_connection_error(rd_kafka_resp_err_t error) {
 std::string_view without_broker_state(std::string_view text) {
   const auto at = text.rfind(" (after ");
   return at != std::string_view::npos && text.ends_with(')') ? text.substr(0, at) : text;
-}
-
-bool is_valid_topic_name(std::string_view name) {
-  constexpr std::size_t kLongest = 249;
-  return !name.empty() && name.size() <= kLongest && name != "." && name != ".." &&
-         std::ranges::all_of(name, is_topic_character);
 }
 
 }  // namespace walrelay

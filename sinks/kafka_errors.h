@@ -28,7 +28,4 @@ namespace walrelay {
 // suppressed)".
 [[nodiscard]] std::string_view without_broker_state(std::string_view text);
 
-// Kafka's rule for topic names: 1 to 249 of [a-zA-Z0-9._-], neither "." nor "..".
-[[nodiscard]] bool is_valid_topic_name(std::string_view name);
-
 }  // namespace walrelay

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "decoder/topic_name.h"
 #include "sinks/kafka_errors.h"
 #include "sinks/kafka_failed_event.h"
 #include "sinks/kafka_record_size.h"
@@ -76,7 +77,7 @@ SubmitStatus KafkaSink::submit(const OutboxEvent& event, Tag tag) {
   if (fatal_reason_ || !has_room(bytes)) return SubmitStatus::full;
   KafkaTopic* topic = producer_->topics().find(event.topic);
   if (topic == nullptr) {
-    if (!is_valid_topic_name(event.topic)) {
+    if (!is_topic_name(event.topic)) {
       return reject(FailureClass::topic,
                     fmt::format("\"{}\" is no topic name: Kafka takes 1 to 249 letters, digits, '.', '_' and '-'; "
                                 "change the topic template",
