@@ -15,6 +15,7 @@ walrelay_library(test_support
   support/temp_dir.cpp
   support/topic_reader.cpp
 )
+target_compile_options(test_support PRIVATE -O0)
 target_compile_definitions(test_support PRIVATE WALRELAY_KAFKA_JARS_DIR="${kafka_jars}"
                            WALRELAY_PROGRAM="$<TARGET_FILE:walrelay>")
 target_link_libraries(test_support PUBLIC PostgreSQL::PostgreSQL fmt::fmt
