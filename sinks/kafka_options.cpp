@@ -14,12 +14,7 @@
 namespace walrelay {
 namespace {
 
-struct Property {
-  const char* name;
-  const char* value;
-};
-
-constexpr Property kDefaults[] = {
+constexpr KafkaDefault kDefaults[] = {
     {"client.id", "walrelay"},
     // Invariants 1 to 3: every in-sync replica has it, retries neither repeat nor reorder, an outage is waited for.
     {"enable.idempotence", "true"},
@@ -45,11 +40,6 @@ constexpr Property kDefaults[] = {
     {"log.queue", "true"},
 };
 
-struct Refusal {
-  std::string_view name;
-  std::string_view reason;
-};
-
 constexpr std::string_view kAcksReason = "an event is confirmed only when all in-sync replicas have it (acks=all)";
 constexpr std::string_view kTimeoutReason =
     "an outage of the brokers is waited for, however long; with a time-out events would be given up";
@@ -58,7 +48,7 @@ constexpr std::string_view kRetriesReason =
 constexpr std::string_view kEventsReason =
     "walrelay takes librdkafka's reports, errors and logs through one queue of its own";
 
-constexpr Refusal kRefusals[] = {
+constexpr KafkaRefusal kRefusals[] = {
     {"acks", kAcksReason},
     {"request.required.acks", kAcksReason},
     {"enable.idempotence", "without the idempotent producer retries would repeat and reorder events"},
@@ -79,7 +69,7 @@ constexpr Refusal kRefusals[] = {
 };
 
 std::string_view refusal_reason(std::string_view name) {
-  const auto* const found = std::ranges::find(kRefusals, name, &Refusal::name);
+  const auto* const found = std::ranges::find(kRefusals, name, &KafkaRefusal::name);
   if (found != std::end(kRefusals)) return found->reason;
   return name.ends_with("_cb") ? kEventsReason : std::string_view{};
 }
@@ -145,6 +135,10 @@ bool asks_for_scram(const KafkaProperties& properties) {
 }
 
 }  // namespace
+
+std::span<const KafkaDefault> kafka_defaults() { return kDefaults; }
+
+std::span<const KafkaRefusal> kafka_refusals() { return kRefusals; }
 
 std::string_view kafka_property(const KafkaProperties& properties, std::string_view name) {
   const auto found =

@@ -2,6 +2,7 @@
 // [sink.kafka]: librdkafka's properties, passed through with defaults that carry the guarantee of delivery.
 // Property names: librdkafka, CONFIGURATION.md. Everything here is a pure function of its arguments.
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,20 @@ namespace walrelay {
 
 using KafkaProperties =
     std::vector<std::pair<std::string, std::string>>;  // in the order given; the last of a name counts
+
+// What a property is set to unless it is given, where that differs from librdkafka's own default.
+struct KafkaDefault {
+  const char* name;
+  const char* value;
+};
+[[nodiscard]] std::span<const KafkaDefault> kafka_defaults();
+
+// A property that cannot be given, and why; callbacks ("..._cb") cannot either.
+struct KafkaRefusal {
+  std::string_view name;
+  std::string_view reason;
+};
+[[nodiscard]] std::span<const KafkaRefusal> kafka_refusals();
 
 // A producer's configuration: the defaults of the guarantee, then `properties`; reports, errors, statistics and logs as
 // events. Throws SinkConfigError for a property that is unknown (with the nearest known one), has a bad value, or

@@ -12,6 +12,7 @@
 #include "connector/exit_code.h"
 #include "decoder/failure_class.h"
 #include "decoder/presets.h"
+#include "sinks/kafka_options.h"
 
 namespace walrelay {
 namespace {
@@ -127,6 +128,14 @@ std::string section_text(const Section& section) {
                      title, section.summary, rows);
 }
 
+std::string kafka_properties() {
+  std::string text = "Defaults that differ from librdkafka's:\n\n| property | default |\n| --- | --- |\n";
+  for (const auto& [name, value] : kafka_defaults()) text += fmt::format("| `{}` | `{}` |\n", name, value);
+  text += "\nProperties that are refused, besides callbacks:\n\n| property | why |\n| --- | --- |\n";
+  for (const auto& [name, reason] : kafka_refusals()) text += fmt::format("| `{}` | {} |\n", name, reason);
+  return text + '\n';
+}
+
 std::string remark(std::string_view section) {
   if (section == "outbox.*") {
     std::vector<std::string_view> names;
@@ -143,8 +152,7 @@ std::string remark(std::string_view section) {
         fmt::join(kFailureClassNames, "`, `"));
   }
   if (section == "sink.kafka") {
-    return "Properties that carry the guarantee are refused: `acks`, `enable.idempotence`, `message.timeout.ms`,\n"
-           "`delivery.timeout.ms`, `transactional.id`.\n\n";
+    return kafka_properties();
   }
   return {};
 }
