@@ -109,6 +109,13 @@ def check_marks():
             if mark.search(line)]
 
 
+def check_names():
+    """A case that Catch takes for a flag or a tag, or that ctest cuts at its semicolon, runs nothing and passes."""
+    misread = re.compile(r'TEST_CASE\("(?:-|\[|~|[^"]*;)')
+    return [f"{name}:{number}: {line.strip()}" for name in sources(".cpp") for number, line in enumerate(lines_of(name), 1)
+            if misread.match(line)]
+
+
 def anchors_of(name):
     """What the headings of a page are called in links to them."""
     headings = [line.lstrip("#").strip() for line in lines_of(name) if re.match(r"#+ ", line)]
@@ -139,6 +146,7 @@ CHECKS = {
     "headers": check_headers,
     "marks": check_marks,
     "links": check_links,
+    "names": check_names,
 }
 
 

@@ -13,7 +13,7 @@ std::string answer(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-TEST_CASE("--help names every command and the first steps") {
+TEST_CASE("the flag --help names every command and the first steps") {
   const std::string help = answer({"--help"});
   for (const auto* word : {"init", "check", "run", "status", "tail", "drop", "config", "First steps"}) {
     CHECK_THAT(help, ContainsSubstring(word));
@@ -46,7 +46,7 @@ TEST_CASE("no line of the help is wider than a terminal of 120 columns") {
   }
 }
 
-TEST_CASE("--version tells the release and the client libraries") {
+TEST_CASE("the flag --version tells the release and the client libraries") {
   CHECK_THAT(answer({"--version"}), ContainsSubstring("walrelay " WALRELAY_VERSION " (libpq "));
   CHECK_THAT(answer({"--version"}), ContainsSubstring("librdkafka "));
 }

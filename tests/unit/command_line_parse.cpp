@@ -67,7 +67,7 @@ TEST_CASE("common flags become settings, whichever side of the command they stan
   }
 }
 
-TEST_CASE("-X and --set repeat, keep their order, and come after the other flags") {
+TEST_CASE("the flags -X and --set repeat, keep their order, and come after the other flags") {
   const CommandLine line =
       parse_command_line({"run", "--set", "a=1", "-X", "p=x=y", "--set=b=[2]", "-Xq=", "--slot", "s"});
   REQUIRE(line.settings.size() == 5);

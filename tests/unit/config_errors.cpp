@@ -59,7 +59,7 @@ TEST_CASE("a key of a later version is refused as such, not as unknown") {
   });
 }
 
-TEST_CASE("[outbox] with one pair of brackets is answered with two") {
+TEST_CASE("an outbox table with one pair of brackets is answered with two") {
   check_refusals({{"[outbox]\ntable = 'a.b'", "outbox.table", "[[outbox]], with two brackets"}});
 }
 

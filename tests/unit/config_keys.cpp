@@ -131,7 +131,7 @@ TEST_CASE("an empty configuration is the documented defaults") {
   CHECK(config.log.level == LogLevel::info);
 }
 
-TEST_CASE("--set gives any key as text") {
+TEST_CASE("the flag --set gives any key as text") {
   CHECK(set("postgres.slot", "x").postgres.slot == "x");
   CHECK(set("delivery.max_in_flight", "10").delivery.max_in_flight == 10);
   CHECK(set("delivery.max_in_flight_bytes", "2MiB").delivery.max_in_flight_bytes == 2'097'152);

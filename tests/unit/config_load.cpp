@@ -38,7 +38,7 @@ TEST_CASE("flags win over the file, later flags over earlier ones") {
   CHECK(config.postgres.publication == "from_file");
 }
 
-TEST_CASE("--table and --preset make an outbox without a file") {
+TEST_CASE("the flags --table and --preset make an outbox without a file") {
   const Config config =
       load_config({"",
                    {{"outbox.0.table", "public.outbox", "--table"}, {"outbox.0.preset", "debezium", "--preset"}},
@@ -47,7 +47,7 @@ TEST_CASE("--table and --preset make an outbox without a file") {
   CHECK(config.outboxes[0].topic == "outbox.event.{aggregatetype}");
 }
 
-TEST_CASE("--table does not narrow down a file's outboxes: the others would be confirmed unpublished") {
+TEST_CASE("the flag --table does not narrow down a file's outboxes: the others would be confirmed unpublished") {
   const TempDir dir;
   write_file(dir.path() / "relay.toml", "[[outbox]]\ntable='a.b'\npreset='debezium'\n");
   for (const auto* flag : {"--table", "--preset"}) {
