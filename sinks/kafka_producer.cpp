@@ -33,7 +33,6 @@ KafkaProducer::KafkaProducer(KafkaConfHandle conf, std::size_t batch_size_max, i
       topics_(client_.get(), queue_.get()) {
   rd_kafka_set_log_queue(client_.get(), nullptr);  // nullptr: the main queue
   rd_kafka_queue_io_event_enable(queue_.get(), wakeup_fd, &kWakeup, sizeof kWakeup);
-  topics_.probe();
 }
 
 }  // namespace walrelay

@@ -273,8 +273,7 @@ void KafkaSink::take_statistics(std::string_view json) {
     seconds_without_broker_ = 0;
     return;
   }
-  // librdkafka leaves an idle connection closed, so make it connect before calling it an outage.
-  producer_->topics().probe();
+  // librdkafka connects again by itself within a second, also when there is nothing to send.
   if (++seconds_without_broker_ >= kSecondsUntilUnreachable) reachable_ = false;
 }
 

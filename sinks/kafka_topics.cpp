@@ -12,9 +12,6 @@ namespace {
 // Of one question. Where none is ever answered, the first event of a sink waits that long.
 constexpr int kAnswerTimeoutMs = 500;
 
-// Exists on every cluster with consumers; whether it does, and whether we may look at it, does not matter to a probe.
-constexpr std::string_view kProbedTopic = "__consumer_offsets";
-
 bool is_no_answer(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR__TIMED_OUT || error == RD_KAFKA_RESP_ERR__TRANSPORT ||
          error == RD_KAFKA_RESP_ERR__DESTROY || error == RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE;
@@ -53,22 +50,12 @@ rd_kafka_topic_t* KafkaTopics::handle(KafkaTopic& topic, std::string_view name) 
 void KafkaTopics::ask(KafkaTopic& topic, std::string_view name) {
   if (topic.asked) return;
   topic.asked = true;
-  request(name, &topic);
-}
-
-void KafkaTopics::probe() {
-  if (probing_) return;
-  probing_ = true;
-  request(kProbedTopic, nullptr);
-}
-
-void KafkaTopics::request(std::string_view topic_name, void* opaque) {
   std::array<char, 256> reason{};
   const KafkaAdminOptionsHandle options(rd_kafka_AdminOptions_new(client_, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS));
   rd_kafka_AdminOptions_set_request_timeout(options.get(), kAnswerTimeoutMs, reason.data(), reason.size());
-  rd_kafka_AdminOptions_set_opaque(options.get(), opaque);
+  rd_kafka_AdminOptions_set_opaque(options.get(), &topic);
   const KafkaConfigResourceHandle resource(
-      rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, std::string(topic_name).c_str()));
+      rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, std::string(name).c_str()));
   rd_kafka_ConfigResource_t* resources[] = {resource.get()};
   rd_kafka_DescribeConfigs(client_, resources, 1, options.get(), queue_);
 }
@@ -76,16 +63,12 @@ void KafkaTopics::request(std::string_view topic_name, void* opaque) {
 bool KafkaTopics::take_answer(rd_kafka_event_t* event) {
   const auto error = rd_kafka_event_error(event);
   const bool came = !is_no_answer(error);
-  auto* topic = static_cast<KafkaTopic*>(rd_kafka_event_opaque(event));
-  if (topic == nullptr) {
-    probing_ = false;
-    return came;
-  }
-  topic->asked = false;
-  topic->fresh = came;
-  topic->settled = came || has_contact();
-  if (topic->settled) answers_come_ = came;
-  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) take_description(*topic, event);
+  auto& topic = *static_cast<KafkaTopic*>(rd_kafka_event_opaque(event));
+  topic.asked = false;
+  topic.fresh = came;
+  topic.settled = came || has_contact();
+  if (topic.settled) answers_come_ = came;
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) take_description(topic, event);
   return came;
 }
 

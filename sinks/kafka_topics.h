@@ -46,9 +46,6 @@ class KafkaTopics {
   // Asks a broker for the topic's configuration, unless that is under way.
   void ask(KafkaTopic& topic, std::string_view name);
 
-  // Asks for no matter what, so that librdkafka connects where it has no reason of its own.
-  void probe();
-
   // Takes an event of type RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT; true if a broker has answered.
   bool take_answer(rd_kafka_event_t* event);
 
@@ -61,11 +58,8 @@ class KafkaTopics {
     std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
   };
 
-  void request(std::string_view topic_name, void* opaque);
-
   rd_kafka_t* client_;
   rd_kafka_queue_t* queue_;
-  bool probing_ = false;
   bool contact_ = false;
   bool answers_come_ = true;
   std::unordered_map<std::string, KafkaTopic, Hash, std::equal_to<>> topics_;
