@@ -22,7 +22,7 @@ AckFrontier::Ordinal AckFrontier::open(const TransactionStart& start) {
   WALRELAY_INVARIANT(!open_);
   if (size_ == ring_.size()) grow();
   ++size_;
-  newest() = Transaction{.start = start, .end_lsn = {}};
+  newest() = Transaction{.start = start, .end_lsn = {}, .commit_end = {}};
   open_ = true;
   return first_ + size_ - 1;
 }
@@ -46,6 +46,7 @@ void AckFrontier::close(Lsn end_lsn) {
   received_ = end_lsn;
   Transaction& closed = newest();
   closed.end_lsn = end_lsn;
+  closed.commit_end = end_lsn;
   unconfirmed_records_ += closed.records;
   // Without records there is no report to wait for: it is finished when the one before it is.
   if (closed.records == 0 && size_ > 1) {
@@ -76,6 +77,10 @@ void AckFrontier::advance() {
     const Transaction& oldest = at(first_);
     if (oldest.outstanding > 0 || !oldest.end_lsn.valid()) break;
     finished = oldest.end_lsn;
+    if (oldest.records > 0) {
+      last_commit_ =
+          CommitMark{.end_lsn = oldest.commit_end, .xid = oldest.start.xid, .time = oldest.start.commit_time};
+    }
     unconfirmed_records_ -= oldest.records;
     ++first_;
     --size_;

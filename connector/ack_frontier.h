@@ -7,6 +7,7 @@
 // end_lsn and keepalive positions. XLogData headers go backwards and are never used.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "connector/clock.h"
@@ -19,6 +20,14 @@ struct TransactionStart {
   Lsn commit_lsn;  // start of its commit record; less than the end that is confirmed
   std::uint32_t xid = 0;
   PgTime commit_time = 0;
+};
+
+// One commit, as the log has it: where it ends and which it is.
+struct CommitMark {
+  Lsn end_lsn;
+  std::uint32_t xid = 0;
+  PgTime time = 0;
+  bool operator==(const CommitMark&) const = default;
 };
 
 class AckFrontier {
@@ -44,6 +53,8 @@ class AckFrontier {
   void keepalive(Lsn position);
 
   [[nodiscard]] Lsn confirmed() const { return confirmed_; }
+  // The last transaction with records at or before it; none if there was none yet.
+  [[nodiscard]] const std::optional<CommitMark>& last_commit() const { return last_commit_; }
   // Records of complete transactions that are not confirmed, delivered or not: what a crash would repeat.
   [[nodiscard]] std::uint64_t unconfirmed_records() const { return unconfirmed_records_; }
   // End of the last complete transaction or counted keepalive: where a new session may go on without a repeat.
@@ -59,7 +70,8 @@ class AckFrontier {
  private:
   struct Transaction {
     TransactionStart start;
-    Lsn end_lsn;  // invalid while open
+    Lsn end_lsn;     // invalid while open; that of the empty ones folded into it
+    Lsn commit_end;  // its own
     std::uint64_t records = 0;
     std::uint64_t outstanding = 0;
   };
@@ -77,6 +89,7 @@ class AckFrontier {
   std::uint64_t unconfirmed_records_ = 0;
   Lsn confirmed_;
   Lsn received_;
+  std::optional<CommitMark> last_commit_;
 };
 
 }  // namespace walrelay

@@ -21,7 +21,8 @@ struct DeliveryOptions {
   OnError on_error = OnError::halt;
   std::map<FailureClass, OnError> on_error_by_class;
   std::string dead_letter_topic = "outbox.dead-letter";
-  std::size_t max_in_flight = 100'000;  // events
+  std::string progress_topic = "walrelay.progress";  // where the sink can hold a progress record; "" = none
+  std::size_t max_in_flight = 100'000;               // events
   std::size_t max_in_flight_bytes = std::size_t{64} << 20U;
   std::chrono::milliseconds stall_disconnect{60'000};
   std::chrono::milliseconds drain_timeout{10'000};

@@ -11,20 +11,26 @@
 namespace walrelay {
 
 struct DeliveryTag {
-  static constexpr std::uint64_t kOrdinalBits = 40;
+  static constexpr std::uint64_t kOrdinalBits = 39;
   static constexpr std::uint64_t kOutboxBits = 12;
   static constexpr std::uint64_t kEpochBits = 11;
   static constexpr std::size_t kOutboxesMax = std::size_t{1} << kOutboxBits;
   static constexpr std::uint16_t kEpochMax = (1U << kEpochBits) - 1;
 
-  bool dead_letter = false;  // of the dead letter that stands for the event
-  std::uint16_t epoch = 0;   // which relay submitted it
-  std::size_t outbox = 0;    // index of the [[outbox]]
+  enum class Kind : std::uint8_t {
+    event,
+    dead_letter,  // that stands for an event
+    progress,     // record: the other fields but epoch are 0
+  };
+
+  Kind kind = Kind::event;
+  std::uint16_t epoch = 0;  // which relay submitted it
+  std::size_t outbox = 0;   // index of the [[outbox]]
   AckFrontier::Ordinal ordinal = 0;
 
   [[nodiscard]] Tag pack() const {
     WALRELAY_INVARIANT(outbox < kOutboxesMax && epoch <= kEpochMax);
-    Tag packed = dead_letter ? 1 : 0;
+    Tag packed = static_cast<Tag>(kind);
     packed = packed << kEpochBits | epoch;
     packed = packed << kOutboxBits | outbox;
     return packed << kOrdinalBits | (ordinal & low(kOrdinalBits));
@@ -38,7 +44,7 @@ struct DeliveryTag {
     tag.outbox = packed & low(kOutboxBits);
     packed >>= kOutboxBits;
     tag.epoch = static_cast<std::uint16_t>(packed & low(kEpochBits));
-    tag.dead_letter = packed >> kEpochBits != 0;
+    tag.kind = static_cast<Kind>(packed >> kEpochBits);
     return tag;
   }
 

@@ -26,6 +26,8 @@ Relay::Relay(RelayOptions options, OutboxRouter& router, Sink& sink, RelayMetric
       clock_(clock),
       epoch_(epoch),
       frontier_(confirmed),
+      progress_(options_.progress),
+      covered_(options_.covered),
       written_(confirmed) {
   WALRELAY_INVARIANT(confirmed.valid());
 }
@@ -58,7 +60,10 @@ StepResult Relay::step(Instant now) {
   if (source_ != nullptr) {
     work.frames = receive_frames(now);
     work.drained_source = work.frames > 0 && work.frames < options_.frames_per_step_max;
-    status_.confirmed(frontier_.confirmed(), now);
+  }
+  record_progress();
+  if (source_ != nullptr) {
+    status_.confirmed(this->confirmed(), now);
     if (now >= status_.due()) send_status();
   }
   check_ends();
@@ -70,6 +75,7 @@ Instant Relay::deadline() const {
   Instant earliest = source_ != nullptr ? status_.due() : now_ + StatusPolicy::kIntervalMax;
   if (drain_deadline_) earliest = std::min(earliest, *drain_deadline_);
   if (halt_deadline_) earliest = std::min(earliest, *halt_deadline_);
+  if (const auto due = progress_.due()) earliest = std::min(earliest, *due);
   return earliest;
 }
 
@@ -86,9 +92,11 @@ void Relay::on_delivery(const Delivery& delivery) {
   const auto tag = DeliveryTag::unpack(delivery.tag, frontier_.first());
   if (tag.epoch != epoch_) return;  // of a relay that was given up; the server sends those events again
   if (delivery.status == DeliveryStatus::in_doubt) return;  // the sink is finished; nothing of it is confirmed
+  if (tag.kind == DeliveryTag::Kind::progress) return on_progress_delivery(delivery);
   if (delivery.status == DeliveryStatus::failed) return on_failed(tag, *delivery.failed);
-  if (tag.dead_letter) metrics_.dead_letters.add(1);
-  metrics_.events(tag.outbox, tag.dead_letter ? EventResult::dead_letter : EventResult::delivered).add(1);
+  const bool dead_letter = tag.kind == DeliveryTag::Kind::dead_letter;
+  if (dead_letter) metrics_.dead_letters.add(1);
+  metrics_.events(tag.outbox, dead_letter ? EventResult::dead_letter : EventResult::delivered).add(1);
   metrics_.commit_to_ack.observe(std::chrono::microseconds(wall_ - frontier_.start_of(tag.ordinal).commit_time));
   settle(tag.ordinal);
 }
@@ -100,7 +108,9 @@ void Relay::settle(AckFrontier::Ordinal ordinal) {
 void Relay::on_failed(const DeliveryTag& tag, FailedEvent failed) {
   // The id is the first header, where one is sent.
   if (!failed.headers.empty()) name_event(failed.rejection, failed.headers[0].second.value_or(""));
-  const OnError policy = tag.dead_letter ? OnError::halt : options_.delivery.policy(failed.rejection.failure_class);
+  const OnError policy = tag.kind == DeliveryTag::Kind::dead_letter
+                             ? OnError::halt
+                             : options_.delivery.policy(failed.rejection.failure_class);
   switch (policy) {
     case OnError::halt:
       return halt(failed.rejection, tag);
@@ -110,6 +120,33 @@ void Relay::on_failed(const DeliveryTag& tag, FailedEvent failed) {
       log_skipped(failed.rejection, tag);
       return settle(tag.ordinal);
   }
+}
+
+// ---- progress -------------------------------------------------------------------------------------------------------
+
+void Relay::record_progress() {
+  progress_.reached(frontier_.confirmed(), frontier_.last_commit());
+  if (drain_deadline_ || halt_deadline_) progress_.hurry();
+  const auto due = progress_.due();
+  if (!due || now_ < *due) return;
+  const ProgressRecord& record = progress_.begin(now_);
+  const DeliveryTag tag{.kind = DeliveryTag::Kind::progress, .epoch = epoch_, .outbox = 0, .ordinal = 0};
+  switch (sink_.submit_progress(record.slot, to_json(record), tag.pack())) {
+    case SubmitStatus::accepted:
+      return;
+    case SubmitStatus::full:
+      return progress_.postponed(now_);
+    case SubmitStatus::rejected:
+      return stop(RelayEnd::progress_refused, sink_.rejection().reason);
+  }
+}
+
+void Relay::on_progress_delivery(const Delivery& delivery) {
+  if (delivery.status == DeliveryStatus::failed) {
+    return stop(RelayEnd::progress_refused, delivery.failed->rejection.reason);
+  }
+  progress_.written();
+  status_.at_once(now_);
 }
 
 // ---- frames ---------------------------------------------------------------------------------------------------------
@@ -145,9 +182,11 @@ void Relay::on_frame(std::string_view bytes) {
   DecodeError error = parse_copy_frame(bytes, frame);
   if (!error.failed()) {
     if (const auto* keepalive = std::get_if<Keepalive>(&frame)) {
+      if (!covered_.may_pass(keepalive->wal_end)) return stop_at_gap("the server's position", keepalive->wal_end);
       frontier_.keepalive(keepalive->wal_end);
-      if (keepalive->reply_requested) status_.reply_requested(now_);
-      return;
+      if (!keepalive->reply_requested) return;
+      status_.at_once(now_);
+      return progress_.hurry();
     }
     PgoutputMessage message;
     error = decoder_.decode(std::get<XLogData>(frame).payload, message);
@@ -160,6 +199,7 @@ void Relay::on_message(const PgoutputMessage& message) {
   const bool in_transaction = transaction_ && !resuming_;
   if (const auto* insert = std::get_if<InsertMessage>(&message)) {
     if (!in_transaction) return stop(RelayEnd::protocol, "the server sent an Insert outside a transaction");
+    if (transaction_->covered) return static_cast<void>(++passed_over_);
     on_routed(router_.route(*insert, transaction_->start.commit_time));
   } else if (const auto* begin = std::get_if<BeginMessage>(&message)) {
     on_begin(*begin);
@@ -168,7 +208,7 @@ void Relay::on_message(const PgoutputMessage& message) {
   } else if (const auto* relation = std::get_if<RelationMessage>(&message)) {
     on_relation(*relation);
   } else if (const auto* logical = std::get_if<LogicalMessage>(&message)) {
-    if (in_transaction) on_routed(router_.route(*logical, transaction_->start.commit_time));
+    if (in_transaction && !transaction_->covered) on_routed(router_.route(*logical, transaction_->start.commit_time));
   } else if (const auto* update = std::get_if<UpdateMessage>(&message)) {
     on_other_change(update->relation_id);
   } else if (const auto* deletion = std::get_if<DeleteMessage>(&message)) {
@@ -195,7 +235,9 @@ void Relay::on_begin(const BeginMessage& begin) {
     return;
   }
   if (transaction_) return stop(RelayEnd::protocol, "the server began a transaction inside another");
-  transaction_ = OpenTransaction{.start = start, .ordinal = frontier_.open(start)};
+  if (!covered_.may_pass(start.commit_lsn)) return stop_at_gap("a commit", start.commit_lsn);
+  transaction_ =
+      OpenTransaction{.start = start, .ordinal = frontier_.open(start), .covered = covered_.covers(start.commit_lsn)};
 }
 
 void Relay::on_commit(const CommitMessage& commit) {
@@ -208,9 +250,27 @@ void Relay::on_commit(const CommitMessage& commit) {
                 fmt::format("the server sent a transaction that ends at {} after one that ended at {}",
                             commit.end_lsn.to_string(), frontier_.received().to_string()));
   }
+  if (transaction_->covered) on_covered_end(commit.end_lsn);
+  if (end_ != RelayEnd::none) return;
   transaction_.reset();
   frontier_.close(commit.end_lsn);
   written_ = std::max(written_, commit.end_lsn);
+}
+
+void Relay::on_covered_end(Lsn end_lsn) {
+  const auto& start = transaction_->start;
+  if (!covered_.ended({end_lsn, start.xid, start.commit_time})) return stop_at_gap("a commit", end_lsn);
+  if (covered_.pending()) return;
+  log_info("progress_met", "what the progress record covers is behind; it is not published again",
+           {{"events", passed_over_}, {"up_to", end_lsn}});
+}
+
+void Relay::stop_at_gap(std::string_view met, Lsn position) {
+  const CommitMark& last = *covered_.last();
+  stop(RelayEnd::gap,
+       fmt::format("the progress record tells of events up to transaction {} ending at {}, but the server's log has {} "
+                   "at {} instead: it is not the log that was published from (a restored copy?)",
+                   last.xid, last.end_lsn.to_string(), met, position.to_string()));
 }
 
 void Relay::on_relation(const RelationMessage& relation) {
@@ -297,7 +357,7 @@ void Relay::send_dead_letter(FailedEvent failed, const DeliveryTag& tag) {
                {"outbox", router_.outbox_name(tag.outbox)},
                {"commit_lsn", frontier_.start_of(tag.ordinal).commit_lsn}});
   DeliveryTag letter_tag = tag;
-  letter_tag.dead_letter = true;
+  letter_tag.kind = DeliveryTag::Kind::dead_letter;
   dead_letters_.emplace_back(std::move(failed), options_.delivery.dead_letter_topic, origin(tag), tag.outbox,
                              letter_tag.pack());
   submit_dead_letters();
@@ -325,18 +385,19 @@ void Relay::log_skipped(const Rejection& rejection, const DeliveryTag& tag) {
 void Relay::halt(const Rejection& rejection, const DeliveryTag& tag) {
   if (!halt_reason_.empty()) return;  // the first one is named
   const auto& start = frontier_.start_of(tag.ordinal);
+  const bool dead_letter = tag.kind == DeliveryTag::Kind::dead_letter;
   halt_reason_ = fmt::format(
       "{} of outbox {} in transaction {} (commit at {}) cannot be delivered: {} ({}); nothing from this transaction on "
       "is confirmed; remove the cause and start again, or let the event pass with [delivery] on_error = {}",
-      tag.dead_letter ? "the dead letter of an event" : "an event", router_.outbox_name(tag.outbox), start.xid,
+      dead_letter ? "the dead letter of an event" : "an event", router_.outbox_name(tag.outbox), start.xid,
       start.commit_lsn.to_string(), rejection.reason, to_string(rejection.failure_class),
-      tag.dead_letter ? "\"skip\""
-                      : fmt::format("{{ {} = \"dead-letter\" }} or \"skip\"", to_string(rejection.failure_class)));
+      dead_letter ? "\"skip\""
+                  : fmt::format("{{ {} = \"dead-letter\" }} or \"skip\"", to_string(rejection.failure_class)));
   halt_deadline_ = now_ + options_.delivery.drain_timeout;
 }
 
 DeliveryTag Relay::tag_of(std::size_t outbox) const {
-  return {.dead_letter = false, .epoch = epoch_, .outbox = outbox, .ordinal = transaction_->ordinal};
+  return {.kind = DeliveryTag::Kind::event, .epoch = epoch_, .outbox = outbox, .ordinal = transaction_->ordinal};
 }
 
 EventOrigin Relay::origin(const DeliveryTag& tag) const {
@@ -347,7 +408,7 @@ EventOrigin Relay::origin(const DeliveryTag& tag) const {
 // ---- status and ends ------------------------------------------------------------------------------------------------
 
 void Relay::send_status() {
-  const Lsn confirmed = frontier_.confirmed();
+  const Lsn confirmed = this->confirmed();
   const bool ask = may_receive() && now_ - last_frame_ >= ask_after_;
   if (!source_->send_status(std::max(written_, confirmed), confirmed, confirmed, wall_, ask)) return;
   status_.sent(confirmed, now_);
@@ -369,7 +430,7 @@ bool Relay::drain_finished() const {
   if (now_ >= *drain_deadline_) return true;
   // Without a session a half received transaction cannot be finished: what is in flight is waited for.
   const bool received = !transaction_ || source_ == nullptr;
-  return received && !paused() && sink_.in_flight_events() == 0;
+  return received && !paused() && sink_.in_flight_events() == 0 && !progress_.behind();
 }
 
 void Relay::check_ends() {
@@ -378,7 +439,8 @@ void Relay::check_ends() {
   if (source_ != nullptr && source_->end() != SourceEnd::none) return stop(RelayEnd::source_ended, "");
   if (auto fatal = sink_.fatal_reason()) return stop(RelayEnd::sink_fatal, std::move(*fatal));
   if (!halt_reason_.empty()) {
-    if (sink_.in_flight_events() == 0 || now_ >= *halt_deadline_) stop(RelayEnd::poison, halt_reason_);
+    if ((sink_.in_flight_events() == 0 && !progress_.behind()) || now_ >= *halt_deadline_)
+      stop(RelayEnd::poison, halt_reason_);
   } else if (drain_deadline_ && drain_finished()) {
     stop(RelayEnd::drained, "");
   }
@@ -397,12 +459,16 @@ Duration Relay::silent_for(Instant now) const {
   return source_ == nullptr || !may_receive() ? Duration::zero() : now - last_frame_;
 }
 
+PgTime Relay::oldest_unconfirmed_commit() const {
+  if (const auto& commit = progress_.unrecorded_commit()) return commit->time;
+  return frontier_.idle() ? RelayMetrics::kNoCommitWaiting : frontier_.start_of(frontier_.first()).commit_time;
+}
+
 void Relay::publish_metrics() {
   metrics_.in_flight_events.set(sink_.in_flight_events());
   metrics_.in_flight_bytes.set(sink_.in_flight_bytes());
   metrics_.frontier_lsn.set(frontier_.confirmed());
-  metrics_.oldest_unconfirmed_commit.set(frontier_.idle() ? RelayMetrics::kNoCommitWaiting
-                                                          : frontier_.start_of(frontier_.first()).commit_time);
+  metrics_.oldest_unconfirmed_commit.set(oldest_unconfirmed_commit());
   if (paused()) {
     metrics_.backpressure.start(now_);
   } else {

@@ -14,9 +14,11 @@
 
 #include "connector/ack_frontier.h"
 #include "connector/clock.h"
+#include "connector/covered_commits.h"
 #include "connector/delivery_policy.h"
 #include "connector/delivery_tag.h"
 #include "connector/observe/metrics.h"
+#include "connector/progress_gate.h"
 #include "connector/source.h"
 #include "connector/status_policy.h"
 #include "decoder/copy_frame.h"
@@ -29,16 +31,20 @@ namespace walrelay {
 
 enum class RelayEnd : std::uint8_t {
   none,
-  source_ended,   // see Source::end(): a new session may go on
-  protocol,       // bytes that are not understood, or out of order: a new session may go on
-  other_history,  // the stream does not go on where the last session stopped: needs a new relay
-  sink_fatal,     // the sink is finished: needs a new sink and a new relay
-  poison,         // halted on an event that can never be delivered
-  drained,        // drain() is done
+  source_ended,      // see Source::end(): a new session may go on
+  protocol,          // bytes that are not understood, or out of order: a new session may go on
+  other_history,     // the stream does not go on where the last session stopped: needs a new relay
+  gap,               // the server's log is not the one of which the progress record tells
+  progress_refused,  // the progress record cannot be written
+  sink_fatal,        // the sink is finished: needs a new sink and a new relay
+  poison,            // halted on an event that can never be delivered
+  drained,           // drain() is done
 };
 
 struct RelayOptions {
   DeliveryOptions delivery;
+  ProgressGate progress = {};              // as it stands at the start; without records by default
+  std::optional<CommitMark> covered = {};  // the last commit that was delivered before, if the stream starts before it
   std::size_t frames_per_step_max = 1024;
   std::size_t deliveries_per_step_max = 4096;
 };
@@ -85,7 +91,8 @@ class Relay {
   // The catalog does not have it any more: its rows stay rejections.
   void cannot_resolve();
 
-  [[nodiscard]] Lsn confirmed() const { return frontier_.confirmed(); }
+  // What the server may be told: at most the frontier, and no more than the progress record covers.
+  [[nodiscard]] Lsn confirmed() const { return progress_.confirmable(frontier_.confirmed()); }
   // Where the next session is to start.
   [[nodiscard]] Lsn resume_position() const { return frontier_.received(); }
   [[nodiscard]] bool idle() const { return frontier_.idle(); }
@@ -104,6 +111,7 @@ class Relay {
   struct OpenTransaction {
     TransactionStart start;
     AckFrontier::Ordinal ordinal = 0;
+    bool covered = false;            // delivered before this relay began
     std::uint64_t events = 0;        // events and rejections of it that were dealt with
     std::uint64_t already_done = 0;  // of them, in an earlier session: not to be done again
     std::uint64_t seen = 0;          // in this session
@@ -112,7 +120,9 @@ class Relay {
   std::size_t collect();
   void on_delivery(const Delivery& delivery);
   void on_failed(const DeliveryTag& tag, FailedEvent failed);
+  void on_progress_delivery(const Delivery& delivery);
   void settle(AckFrontier::Ordinal ordinal);
+  void record_progress();
   std::size_t receive_frames(Instant now);
   [[nodiscard]] bool may_receive() const;
   // One partition that lags behind the others holds the frontier: what is delivered beyond it would be repeated after a
@@ -124,6 +134,8 @@ class Relay {
   void on_message(const PgoutputMessage& message);
   void on_begin(const BeginMessage& begin);
   void on_commit(const CommitMessage& commit);
+  void on_covered_end(Lsn end_lsn);
+  void stop_at_gap(std::string_view met, Lsn position);
   void on_relation(const RelationMessage& relation);
   void on_routed(const Routed& routed);
   void on_other_change(RelationId relation_id);
@@ -137,6 +149,7 @@ class Relay {
   void check_ends();
   [[nodiscard]] bool drain_finished() const;
   void send_status();
+  [[nodiscard]] PgTime oldest_unconfirmed_commit() const;
   void publish_metrics();
   void stop(RelayEnd why, std::string reason);
   [[nodiscard]] DeliveryTag tag_of(std::size_t outbox) const;
@@ -150,6 +163,9 @@ class Relay {
   const std::uint16_t epoch_;
 
   AckFrontier frontier_;
+  ProgressGate progress_;
+  CoveredCommits covered_;
+  std::uint64_t passed_over_ = 0;  // events of covered transactions
   StatusPolicy status_;
   PgoutputDecoder decoder_;
   Source* source_ = nullptr;  // of the current session

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -12,6 +13,23 @@
 namespace walrelay {
 
 using State = AsyncConnection::State;
+
+// PostgreSQL manual, "Timelines": one line a timeline, its number, where it was left, and a remark.
+std::vector<TimelineEnd> parse_timeline_history(std::string_view text) {
+  std::vector<TimelineEnd> timelines;
+  while (!text.empty()) {
+    const auto line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const auto first_tab = line.find('\t');
+    if (first_tab == std::string_view::npos) continue;
+    TimelineEnd timeline;
+    const auto end = Lsn::parse(line.substr(first_tab + 1, line.find('\t', first_tab + 1) - first_tab - 1));
+    if (std::from_chars(line.data(), line.data() + first_tab, timeline.timeline).ec != std::errc{} || !end) continue;
+    timeline.end = *end;
+    timelines.push_back(timeline);
+  }
+  return timelines;
+}
 
 ReplicationSource::ReplicationSource(const Conninfo& conninfo, Instant now) {
   connection_.connect(conninfo, now);
@@ -33,6 +51,8 @@ ReplicationSource::Phase ReplicationSource::advance(Instant now) {
     identify();
   } else if (phase_ == Phase::identifying && state == State::ready) {
     take_history();
+  } else if (phase_ == Phase::reading_timelines && state == State::ready) {
+    take_timelines();
   } else if (phase_ == Phase::making_slot && state == State::ready) {
     slot_made();
   } else if (phase_ == Phase::starting && state != State::busy) {
@@ -64,6 +84,21 @@ void ReplicationSource::take_history() {
   history_.system_identifier = field(0);
   history_.flushed = *flushed;
   history_.database = field(3);
+  if (history_.timeline == 1) {
+    phase_ = Phase::identified;
+    return;
+  }
+  connection_.query(fmt::format("TIMELINE_HISTORY {}", history_.timeline));
+  phase_ = Phase::reading_timelines;
+}
+
+void ReplicationSource::take_timelines() {
+  const PgResultHandle result = connection_.take_result();
+  if (!result || PQresultStatus(result.get()) != PGRES_TUPLES_OK || PQntuples(result.get()) != 1 ||
+      PQnfields(result.get()) < 2) {
+    return end_with(SourceEnd::error, connection_.describe(result.get()));
+  }
+  history_.earlier_timelines = parse_timeline_history(PQgetvalue(result.get(), 0, 1));
   phase_ = Phase::identified;
 }
 

@@ -36,7 +36,8 @@ SinkLimits limits(const DeliveryOptions& delivery) {
 std::unique_ptr<Sink> make_sink(const Config& config) {
   switch (config.sink.type) {
     case SinkType::kafka:
-      return std::make_unique<KafkaSink>(KafkaSinkOptions{config.sink.kafka, limits(config.delivery), log_sink});
+      return std::make_unique<KafkaSink>(
+          KafkaSinkOptions{config.sink.kafka, limits(config.delivery), config.delivery.progress_topic, log_sink});
     case SinkType::stdout_lines:
       return std::make_unique<FileSink>(LineFile::standard_output(), limits(config.delivery), log_sink);
     case SinkType::file:

@@ -23,7 +23,7 @@ class StatusPolicy {
     sent_ = Lsn{};
   }
 
-  void reply_requested(Instant now) { due_ = std::min(due_, now); }
+  void at_once(Instant now) { due_ = std::min(due_, now); }
 
   void confirmed(Lsn position, Instant now) {
     if (position <= sent_) return;

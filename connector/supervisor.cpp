@@ -10,6 +10,7 @@
 #include "connector/observe/log.h"
 #include "connector/postgres/pg_error.h"
 #include "connector/postgres/slot_verdict.h"
+#include "connector/progress_verdict.h"
 #include "connector/session_start.h"
 
 namespace walrelay {
@@ -26,6 +27,13 @@ std::vector<std::string> tables_of(const Config& config) {
     if (!outbox.table.empty()) tables.push_back(outbox.table);
   }
   return tables;
+}
+
+std::string progress_refused(const std::string& why) {
+  return fmt::format(
+      "the progress record cannot be written, and without it nothing may be confirmed: {}; or do without it by "
+      "delivery.progress_topic = \"\"",
+      why);
 }
 
 // A flush position may stand behind the header of a page that no record has reached yet; no stream position ever does.
@@ -82,6 +90,8 @@ void Supervisor::step(Instant now) {
       return;
     case Phase::connecting:
       return connect(now);
+    case Phase::reading_progress:
+      return read_progress();
     case Phase::streaming:
       return stream(now);
     case Phase::finishing:
@@ -170,7 +180,7 @@ void Supervisor::open_session(Instant now) {
 void Supervisor::connect(Instant now) {
   switch (source_->advance(now)) {
     case ReplicationSource::Phase::identified:
-      return start_stream();
+      return choose_relay();
     case ReplicationSource::Phase::streaming:
       return begin_streaming(now);
     case ReplicationSource::Phase::ended:
@@ -180,22 +190,53 @@ void Supervisor::connect(Instant now) {
   }
 }
 
-void Supervisor::start_stream() {
+void Supervisor::choose_relay() {
   const auto& facts = watch_.facts();
   if (!facts || !facts->slot) {  // gone in the meantime: ask again
     source_.reset();
     return enter(Phase::waiting, RelayState::connecting);
   }
-  const Lsn slot_position = facts->slot->confirmed;
+  slot_position_ = facts->slot->confirmed;
   const ServerHistory& history = source_->history();
   const bool goes_on =
-      relay_ && history_ && history.continues(*history_) && may_resume(*relay_, slot_position, history.flushed);
-  if (!goes_on) {
-    epoch_ = static_cast<std::uint16_t>(epoch_ % DeliveryTag::kEpochMax + 1);
-    relay_.emplace(RelayOptions{.delivery = parts_.config.delivery}, parts_.router, *sink_, parts_.metrics,
-                   parts_.clock, slot_position, epoch_);
+      relay_ && history_ && history.continues(*history_) && may_resume(*relay_, slot_position_, history.flushed);
+  if (goes_on) return start_stream();
+  enter(Phase::reading_progress, RelayState::connecting);
+  read_progress();
+}
+
+void Supervisor::read_progress() {
+  const StoredProgress progress = sink_->read_progress(parts_.config.postgres.slot);
+  switch (progress.state) {
+    case StoredProgress::State::pending:
+      return;
+    case StoredProgress::State::refused:
+      return stop(ExitCode::cannot_start, progress.reason);
+    case StoredProgress::State::unsupported:
+      return new_relay(RelayOptions{.delivery = parts_.config.delivery});
+    case StoredProgress::State::ready:
+      break;
   }
-  history_ = history;
+  const std::string& slot = parts_.config.postgres.slot;
+  auto verdict = judge_progress(progress.records, slot, slot_position_, source_->history());
+  if (!verdict.gap.empty()) return stop(ExitCode::slot_lost, verdict.gap);
+  if (progress.records.empty()) {
+    log_info("no_progress_record",
+             "there is no progress record of this slot yet: streaming starts where the slot stands",
+             {{"slot", slot}, {"topic", parts_.config.delivery.progress_topic}, {"from", slot_position_}});
+  }
+  new_relay({.delivery = parts_.config.delivery, .progress = std::move(verdict.gate), .covered = verdict.covered});
+}
+
+void Supervisor::new_relay(RelayOptions options) {
+  epoch_ = static_cast<std::uint16_t>(epoch_ % DeliveryTag::kEpochMax + 1);
+  relay_.emplace(std::move(options), parts_.router, *sink_, parts_.metrics, parts_.clock, slot_position_, epoch_);
+  start_stream();
+}
+
+void Supervisor::start_stream() {
+  history_ = source_->history();
+  enter(Phase::connecting, RelayState::connecting);
   const bool messages = parts_.router.wants_messages() && source_->server_version() >= 140000;
   source_->start(parts_.config.postgres.slot, parts_.config.postgres.publication, messages, relay_->resume_position());
 }
@@ -286,6 +327,12 @@ void Supervisor::handle_relay_end(Instant now) {
       end_session();
       relay_.reset();
       return back_off(why, now);
+    case RelayEnd::gap:
+      end_session();
+      return stop(ExitCode::slot_lost, fmt::format("{}; {}", why, kWayOutOfGap));
+    case RelayEnd::progress_refused:
+      end_session();
+      return stop(ExitCode::cannot_start, progress_refused(why));
     case RelayEnd::sink_fatal:  // first tell the server what is settled, so that no more than the rest is sent again
       return finish_session(Phase::backing_off, now);
     case RelayEnd::poison:
@@ -367,6 +414,9 @@ void Supervisor::end_session() {
 void Supervisor::wait_for_sink(Instant now) {
   if (relay_->end() == RelayEnd::sink_fatal) return replace_sink(relay_->end_reason());
   if (relay_->end() == RelayEnd::poison) return stop(ExitCode::poison, relay_->end_reason());
+  if (relay_->end() == RelayEnd::progress_refused) {
+    return stop(ExitCode::cannot_start, progress_refused(relay_->end_reason()));
+  }
   if (relay_->stalled_for(now) >= parts_.config.delivery.stall_disconnect) return;
   log_info("sink_back", "the sink acknowledges again", {{"in_flight", sink_->in_flight_events()}});
   watch_.refresh(now);

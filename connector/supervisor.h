@@ -49,10 +49,11 @@ class Supervisor {
   static constexpr Duration kStatisticsInterval = std::chrono::milliseconds(250);
 
   enum class Phase : std::uint8_t {
-    waiting,      // for facts about the server and the slot
-    standby,      // another connection has the slot
-    backing_off,  // until retry_at_
-    connecting,   // the replication connection, up to the start of the stream
+    waiting,           // for facts about the server and the slot
+    standby,           // another connection has the slot
+    backing_off,       // until retry_at_
+    connecting,        // the replication connection, up to the start of the stream
+    reading_progress,  // connected, and waiting for what the sink has recorded
     streaming,
     finishing,         // the stream is being ended in order; then after_finish_
     waiting_for_sink,  // disconnected, so as not to be in the server's way
@@ -65,6 +66,9 @@ class Supervisor {
   [[nodiscard]] bool starts_with_all_tables();
   void open_session(Instant now);
   void connect(Instant now);
+  void choose_relay();
+  void read_progress();
+  void new_relay(RelayOptions options);
   void start_stream();
   void begin_streaming(Instant now);
   void stream(Instant now);
@@ -97,6 +101,7 @@ class Supervisor {
   std::optional<Relay> relay_;
   std::optional<ReplicationSource> source_;
   std::optional<ServerHistory> history_;  // that relay_ belongs to
+  Lsn slot_position_;                     // asked for before the progress record is
   std::uint16_t epoch_ = 0;
   Backoff backoff_;
   Backoff sink_backoff_;

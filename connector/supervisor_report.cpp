@@ -106,7 +106,7 @@ void Supervisor::sleep(Instant now) {
   poll_.add(parts_.signals.descriptor());
   poll_.add(sink_->descriptor());
   const auto watch = poll_.add(watch_.descriptor(), watch_.wants_write());
-  const bool reading = phase_ != Phase::streaming || relay_->reading();
+  const bool reading = phase_ == Phase::streaming ? relay_->reading() : phase_ != Phase::reading_progress;
   if (source_ && reading) poll_.add(source_->descriptor(), source_->wants_write());
   // A paused socket is left alone unless something waits to be written: its hang-up would wake the loop without end.
   if (source_ && !reading && source_->wants_write()) poll_.add_write_only(source_->descriptor(), true);

@@ -130,6 +130,7 @@ class Inspection {
         if (value) report_.auto_create_topics = *value == "true";
       } else if (auto* report = find(rd_kafka_ConfigResource_name(resource))) {
         report->max_message_bytes = kafka_config_number(resource, "max.message.bytes");
+        report->cleanup_policy = kafka_config_value(resource, "cleanup.policy");
       }
     }
   }

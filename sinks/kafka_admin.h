@@ -17,7 +17,9 @@ struct KafkaTopicReport {
   bool exists = false;
   int partitions = 0;
   std::string problem;  // why it cannot be used, with the remedy; "" if it can, or if it does not exist
-  std::optional<std::size_t> max_message_bytes;  // unknown without the right DESCRIBE_CONFIGS
+  // Unknown without the right DESCRIBE_CONFIGS.
+  std::optional<std::size_t> max_message_bytes;
+  std::optional<std::string> cleanup_policy;
 };
 
 struct KafkaReport {

@@ -19,6 +19,7 @@ struct KafkaFree {
   void operator()(rd_kafka_headers_t* headers) const { rd_kafka_headers_destroy(headers); }
   void operator()(rd_kafka_error_t* error) const { rd_kafka_error_destroy(error); }
   void operator()(rd_kafka_AdminOptions_t* options) const { rd_kafka_AdminOptions_destroy(options); }
+  void operator()(rd_kafka_NewTopic_t* topic) const { rd_kafka_NewTopic_destroy(topic); }
   void operator()(rd_kafka_ConfigResource_t* resource) const { rd_kafka_ConfigResource_destroy(resource); }
   void operator()(const rd_kafka_metadata_t* metadata) const { rd_kafka_metadata_destroy(metadata); }
   void operator()(rd_kafka_t* client) const {
@@ -36,6 +37,7 @@ using KafkaEventHandle = std::unique_ptr<rd_kafka_event_t, KafkaFree>;
 using KafkaHeadersHandle = std::unique_ptr<rd_kafka_headers_t, KafkaFree>;
 using KafkaErrorHandle = std::unique_ptr<rd_kafka_error_t, KafkaFree>;
 using KafkaAdminOptionsHandle = std::unique_ptr<rd_kafka_AdminOptions_t, KafkaFree>;
+using KafkaNewTopicHandle = std::unique_ptr<rd_kafka_NewTopic_t, KafkaFree>;
 using KafkaConfigResourceHandle = std::unique_ptr<rd_kafka_ConfigResource_t, KafkaFree>;
 using KafkaMetadataHandle = std::unique_ptr<const rd_kafka_metadata_t, KafkaFree>;
 

@@ -140,7 +140,7 @@ SubmitStatus KafkaSink::ask_or_reject(KafkaTopic& topic, const OutboxEvent& even
 
 SubmitStatus KafkaSink::produce(KafkaTopic& topic, const OutboxEvent& event, Tag tag, std::size_t bytes) {
   rd_kafka_topic_t* handle = producer_->topics().handle(topic, event.topic);
-  if (handle == nullptr) return not_produced(rd_kafka_last_error(), event);
+  if (handle == nullptr) return not_produced(rd_kafka_last_error(), event.topic, bytes);
   KafkaHeadersHandle headers = make_headers(event.headers);
   std::array<rd_kafka_vu_t, 7> parts{};
   parts[0].vtype = RD_KAFKA_VTYPE_RKT;
@@ -158,7 +158,7 @@ SubmitStatus KafkaSink::produce(KafkaTopic& topic, const OutboxEvent& event, Tag
   parts[6].vtype = RD_KAFKA_VTYPE_HEADERS;
   parts[6].u.headers = headers.get();
   if (const KafkaErrorHandle error{rd_kafka_produceva(producer_->client(), parts.data(), parts.size())}) {
-    return not_produced(rd_kafka_error_code(error.get()), event);
+    return not_produced(rd_kafka_error_code(error.get()), event.topic, bytes);
   }
   static_cast<void>(headers.release());  // librdkafka's now
   topic.fresh = false;
@@ -167,7 +167,7 @@ SubmitStatus KafkaSink::produce(KafkaTopic& topic, const OutboxEvent& event, Tag
   return SubmitStatus::accepted;
 }
 
-SubmitStatus KafkaSink::not_produced(rd_kafka_resp_err_t error, const OutboxEvent& event) {
+SubmitStatus KafkaSink::not_produced(rd_kafka_resp_err_t error, std::string_view topic, std::size_t bytes) {
   if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) return SubmitStatus::full;
   if (error == RD_KAFKA_RESP_ERR__FATAL) {
     std::array<char, 512> reason{};
@@ -175,8 +175,37 @@ SubmitStatus KafkaSink::not_produced(rd_kafka_resp_err_t error, const OutboxEven
     set_fatal(fmt::format("{}: {}", rd_kafka_err2name(cause), reason.data()));
     return SubmitStatus::full;
   }
-  return reject(kafka_failure_class(error),
-                kafka_refusal(event.topic, size_of(event.key) + size_of(event.value), error, rd_kafka_err2str(error)));
+  return reject(kafka_failure_class(error), kafka_refusal(topic, bytes, error, rd_kafka_err2str(error)));
+}
+
+// ---- progress records -----------------------------------------------------------------------------------------------
+
+StoredProgress KafkaSink::read_progress(std::string_view key) {
+  if (options_.progress_topic.empty()) return {};
+  if (!progress_reader_) {
+    progress_reader_ = std::make_unique<KafkaProgressReader>(options_.properties, options_.progress_topic,
+                                                             std::string(key), wakeup_.get());
+  }
+  auto answer = progress_reader_->step();
+  if (answer.state != StoredProgress::State::pending) progress_reader_.reset();
+  return answer;
+}
+
+SubmitStatus KafkaSink::submit_progress(std::string_view key, NullableBytes record, Tag tag) {
+  auto& topics = producer_->topics();
+  if (fatal_reason_ || !topics.has_contact()) return SubmitStatus::full;
+  KafkaTopic* topic = topics.find(options_.progress_topic);
+  if (topic == nullptr) topic = &topics.add(options_.progress_topic);
+  const std::size_t bytes = key.size() + size_of(record);
+  rd_kafka_topic_t* handle = topics.handle(*topic, options_.progress_topic);
+  if (handle == nullptr) return not_produced(rd_kafka_last_error(), options_.progress_topic, bytes);
+  if (rd_kafka_produce(handle, kProgressPartition, RD_KAFKA_MSG_F_COPY, pointer_of(record), size_of(record), key.data(),
+                       key.size(), opaque_of(tag)) != 0) {
+    return not_produced(rd_kafka_last_error(), options_.progress_topic, bytes);
+  }
+  ++in_flight_events_;
+  in_flight_bytes_ += bytes;
+  return SubmitStatus::accepted;
 }
 
 std::span<const Delivery> KafkaSink::collect(std::size_t limit) {

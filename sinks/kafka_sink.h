@@ -23,6 +23,7 @@
 #include "sinks/file_descriptor.h"
 #include "sinks/kafka_options.h"
 #include "sinks/kafka_producer.h"
+#include "sinks/kafka_progress.h"
 #include "sinks/sink.h"
 #include "sinks/sink_log.h"
 
@@ -31,6 +32,7 @@ namespace walrelay {
 struct KafkaSinkOptions {
   KafkaProperties properties;
   SinkLimits limits;
+  std::string progress_topic;  // of the progress records; "": none are held
   SinkLog log;  // librdkafka's lines and ours; called on the loop thread, within a call of the sink; may be empty
 };
 
@@ -41,6 +43,8 @@ class KafkaSink final : public Sink {
 
   [[nodiscard]] SubmitStatus submit(const OutboxEvent& event, Tag tag) override;
   [[nodiscard]] const Rejection& rejection() const override { return rejection_; }
+  [[nodiscard]] StoredProgress read_progress(std::string_view key) override;
+  [[nodiscard]] SubmitStatus submit_progress(std::string_view key, NullableBytes record, Tag tag) override;
   [[nodiscard]] std::span<const Delivery> collect(std::size_t limit) override;
   // What is queued leaves within linger.ms (0.5 by default) by itself; librdkafka has no call that sends it sooner
   // without waiting.
@@ -64,7 +68,7 @@ class KafkaSink final : public Sink {
   SubmitStatus ask_or_reject(KafkaTopic& topic, const OutboxEvent& event, FailureClass failure_class,
                              std::string reason);
   SubmitStatus produce(KafkaTopic& topic, const OutboxEvent& event, Tag tag, std::size_t bytes);
-  SubmitStatus not_produced(rd_kafka_resp_err_t error, const OutboxEvent& event);
+  SubmitStatus not_produced(rd_kafka_resp_err_t error, std::string_view topic, std::size_t bytes);
 
   void take_in(rd_kafka_event_t* event);
   void take_reports(rd_kafka_event_t* event);
@@ -81,6 +85,7 @@ class KafkaSink final : public Sink {
 
   FileDescriptor wakeup_;  // before the producer, which writes to it until it is destroyed
   std::unique_ptr<KafkaProducer> producer_;
+  std::unique_ptr<KafkaProgressReader> progress_reader_;  // while a record is being read
 
   std::size_t in_flight_events_ = 0;
   std::size_t in_flight_bytes_ = 0;

@@ -58,6 +58,19 @@ struct SinkLimits {
   std::size_t in_flight_bytes_max = std::size_t{64} << 20U;  // keys and values; one larger event is admitted alone
 };
 
+// The progress records that a sink holds for one key, as far as it holds any.
+struct StoredProgress {
+  enum class State : std::uint8_t {
+    unsupported,  // this sink holds none
+    pending,      // being read: ask again when the descriptor is readable
+    ready,        // `records`: the latest ones of the key, oldest first; empty if there is none
+    refused,      // will not be answered: see `reason`
+  };
+  State state = State::unsupported;
+  std::vector<std::string> records;
+  std::string reason;  // one line with the remedy
+};
+
 class Sink {
  public:
   Sink() = default;
@@ -68,6 +81,15 @@ class Sink {
   [[nodiscard]] virtual SubmitStatus submit(const OutboxEvent& event, Tag tag) = 0;
   // Why the last submit() was rejected; valid until the next submit().
   [[nodiscard]] virtual const Rejection& rejection() const = 0;
+
+  // Progress records: notes that outlive the process, by key. The first call starts reading; after an answer that is
+  // not pending the next call reads anew.
+  [[nodiscard]] virtual StoredProgress read_progress(std::string_view /*key*/) { return {}; }
+  // Like submit(), but not subject to the limits of what is in flight. NULL removes the records of the key. Only for a
+  // sink that holds them.
+  [[nodiscard]] virtual SubmitStatus submit_progress(std::string_view /*key*/, NullableBytes /*record*/, Tag /*tag*/) {
+    return SubmitStatus::rejected;
+  }
 
   // Deliveries that have come in, at most `limit`; valid until the next collect(). Reports come in any order across
   // partitions. Also takes in the sink's own errors, statistics and logs.

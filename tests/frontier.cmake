@@ -3,7 +3,11 @@ walrelay_test(frontier_tests unit
   SOURCES
     unit/ack_frontier.cpp
     unit/delivery_tag.cpp
+    unit/progress_gate.cpp
+    unit/progress_record.cpp
+    unit/progress_verdict.cpp
     unit/read_pace.cpp
+    unit/relay_progress.cpp
     unit/relay_status.cpp
     unit/relay_step.cpp
     unit/slot_verdict.cpp

@@ -7,6 +7,7 @@ walrelay_integration_test(fault_tests TIMEOUT 240
     integration/fault_crash.cpp
     integration/fault_idle.cpp
     integration/fault_outage.cpp
+    integration/fault_progress.cpp
     integration/fault_refused.cpp
     integration/fault_sessions.cpp
     integration/fault_shutdown.cpp

@@ -66,9 +66,30 @@ void check_topic(Findings& findings, const KafkaReport& report, const KafkaTopic
   }
 }
 
+void check_progress_topic(Findings& findings, const KafkaTopicReport& topic) {
+  if (!topic.problem.empty()) {
+    findings.error("sink.progress", topic.problem, "or do without the record by delivery.progress_topic = \"\"");
+  } else if (!topic.exists) {
+    findings.ok("sink.progress",
+                fmt::format("topic \"{}\" of the progress record does not exist yet; `run` makes it", topic.name));
+  } else if (topic.cleanup_policy && topic.cleanup_policy->find("compact") == std::string::npos) {
+    findings.warning("sink.progress",
+                     fmt::format("topic \"{}\" of the progress record is not compacted (cleanup.policy={}): the record "
+                                 "may be deleted, and then gaps are not seen",
+                                 topic.name, *topic.cleanup_policy),
+                     fmt::format("kafka-configs.sh --bootstrap-server ... --alter --topic {} --add-config "
+                                 "cleanup.policy=compact",
+                                 topic.name));
+  } else {
+    findings.ok("sink.progress", fmt::format("topic \"{}\" of the progress record exists", topic.name));
+  }
+}
+
 void check_kafka(Findings& findings, const Config& config) {
   for (auto& line : kafka_warnings(config.sink.kafka)) findings.warning("sink.kafka", std::move(line), "");
-  const auto topics = topics_of(config);
+  auto topics = topics_of(config);
+  const bool has_progress = !config.delivery.progress_topic.empty();
+  if (has_progress) topics.known.push_back(config.delivery.progress_topic);
   const auto report = inspect_kafka(config.sink.kafka, topics.known, kBrokerTimeout);
   if (!report.unreachable.empty()) {
     findings.error("sink.broker", report.unreachable,
@@ -76,7 +97,14 @@ void check_kafka(Findings& findings, const Config& config) {
     return;
   }
   findings.ok("sink.broker", fmt::format("brokers answer: {}", join(report.brokers, ", ")));
-  for (const auto& topic : report.topics) check_topic(findings, report, topic);
+  for (const auto& topic : report.topics) {
+    const bool is_progress = has_progress && &topic == &report.topics.back();
+    if (is_progress) {
+      check_progress_topic(findings, topic);
+    } else {
+      check_topic(findings, report, topic);
+    }
+  }
   if (topics.templates.empty() || report.auto_create_topics.value_or(true)) return;
   findings.warning(
       "sink.topic",

@@ -26,6 +26,20 @@ class HeldSink final : public Sink {
   [[nodiscard]] std::string value(std::size_t i) const { return held_.at(i).event.value.value_or("NULL"); }
   [[nodiscard]] std::size_t nudges() const { return nudges_; }
 
+  // The progress records that were submitted, and whether there is room for one.
+  std::vector<std::string> progress;
+  bool progress_room = true;
+
+  // What becomes of the oldest one that is not answered yet.
+  void answer_progress(DeliveryStatus status) {
+    if (status == DeliveryStatus::failed) {
+      failed_.emplace_back().rejection = {FailureClass::authorization, "no right"};
+    }
+    reports_.push_back({progress_tags_.front(), status, status == DeliveryStatus::failed ? &failed_.back() : nullptr});
+    progress_tags_.pop_front();
+  }
+  [[nodiscard]] bool progress_under_way() const { return !progress_tags_.empty(); }
+
   // The i-th of those held.
   void ack(std::size_t i) { report(i, DeliveryStatus::persisted); }
   void doubt(std::size_t i) { report(i, DeliveryStatus::in_doubt); }
@@ -48,6 +62,12 @@ class HeldSink final : public Sink {
     return SubmitStatus::accepted;
   }
   [[nodiscard]] const Rejection& rejection() const override { return rejection_; }
+  SubmitStatus submit_progress(std::string_view /*key*/, NullableBytes record, Tag tag) override {
+    if (!progress_room) return SubmitStatus::full;
+    progress.emplace_back(record.value());
+    progress_tags_.push_back(tag);
+    return SubmitStatus::accepted;
+  }
   std::span<const Delivery> collect(std::size_t limit) override {
     handed_out_.clear();
     while (!reports_.empty() && handed_out_.size() < limit) {
@@ -59,7 +79,9 @@ class HeldSink final : public Sink {
   void nudge() override { ++nudges_; }
   void flush(std::chrono::milliseconds /*at_most*/) override {}
   [[nodiscard]] int descriptor() const override { return -1; }
-  [[nodiscard]] std::size_t in_flight_events() const override { return held_.size() + reports_.size(); }
+  [[nodiscard]] std::size_t in_flight_events() const override {
+    return held_.size() + progress_tags_.size() + reports_.size();
+  }
   [[nodiscard]] std::size_t in_flight_bytes() const override { return 0; }
   [[nodiscard]] std::optional<std::string> fatal_reason() const override { return fatal; }
   [[nodiscard]] Health health() const override { return {}; }
@@ -73,6 +95,7 @@ class HeldSink final : public Sink {
   }
 
   std::deque<Held> held_;
+  std::deque<Tag> progress_tags_;
   std::deque<FailedEvent> failed_;
   std::deque<Delivery> reports_;
   std::vector<Delivery> handed_out_;

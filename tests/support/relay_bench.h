@@ -15,7 +15,9 @@ namespace walrelay::test {
 class RelayBench {
  public:
   explicit RelayBench(DeliveryOptions delivery = {}, Lsn confirmed = Lsn{1000})
-      : relay({.delivery = std::move(delivery)}, router, sink, metrics, clock, confirmed, 1) {
+      : RelayBench(RelayOptions{.delivery = std::move(delivery)}, confirmed) {}
+  explicit RelayBench(RelayOptions options, Lsn confirmed = Lsn{1000})
+      : relay(std::move(options), router, sink, metrics, clock, confirmed, 1) {
     connect();
   }
 

@@ -53,7 +53,6 @@ TEST_CASE("a key of a later version is refused as such, not as unknown") {
        "is not in this version; remove it"},
       {"[[outbox]]\ntable='a.b'\n[outbox.retention]", "outbox.0.retention", "is not in this version; remove it"},
       {"[delivery]\nguarantee = 'exactly-once'", "delivery.guarantee", "write \"at-least-once\""},
-      {"[delivery]\nprogress_topic = 'walrelay.progress'", "delivery.progress_topic", "write \"\""},
       {"[sink]\ntype = 'rabbitmq'", "sink.type", "use kafka, stdout or file"},
       {"[sink.rabbitmq]\nurl = 'x'", "sink.rabbitmq.url", "is not in this version; remove it"},
   });

@@ -48,7 +48,7 @@ on_error = { default = "skip", too-large = "dead-letter" }
 dead_letter_topic = "dead"
 max_in_flight = 10
 max_in_flight_bytes = "1MiB"
-progress_topic = ""
+progress_topic = "walrelay.progress.shop"
 stall_disconnect = "5s"
 drain_timeout = "0s"
 
@@ -96,6 +96,7 @@ TEST_CASE("every key of the file arrives where it belongs") {
   CHECK(config.delivery.policy(FailureClass::too_large) == OnError::dead_letter);
   CHECK(config.delivery.policy(FailureClass::topic) == OnError::skip);
   CHECK(config.delivery.dead_letter_topic == "dead");
+  CHECK(config.delivery.progress_topic == "walrelay.progress.shop");
   CHECK(config.delivery.max_in_flight == 10);
   CHECK(config.delivery.max_in_flight_bytes == 1'048'576);
   CHECK(config.delivery.stall_disconnect == milliseconds(5'000));

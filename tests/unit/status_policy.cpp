@@ -42,7 +42,7 @@ TEST_CASE("status is due 200 ms after the confirmed position moved, and not late
 
 TEST_CASE("a requested reply is due at once") {
   auto policy = just_sent(60s);
-  policy.reply_requested(kNow + 3s);
+  policy.at_once(kNow + 3s);
   CHECK(policy.due() == kNow + 3s);
 }
 

@@ -1,0 +1,193 @@
+// The progress record: what a server forgets in a crash is not published again, and a gap is never hidden.
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "connector/progress_record.h"
+#include "sinks/kafka_admin.h"
+#include "tests/integration/fault_support.h"
+#include "tests/support/catch.h"
+#include "tests/support/kafka_broker.h"
+#include "tests/support/shared_servers.h"
+#include "tests/support/wait.h"
+
+namespace walrelay::test {
+namespace {
+
+// A server, an outbox on it, and a progress topic of its own.
+class RecordedOutbox {
+ public:
+  RecordedOutbox() { outbox_.insert(kRows); }
+
+  static constexpr std::size_t kRows = 50;
+
+  [[nodiscard]] PostgresServer& server() { return server_; }
+  [[nodiscard]] Outbox& outbox() { return outbox_; }
+  [[nodiscard]] const std::string& slot() const { return outbox_.name(); }
+  [[nodiscard]] std::string progress_topic() const { return outbox_.name() + ".progress"; }
+  [[nodiscard]] std::string configuration() const {
+    return outbox_.configuration("progress_topic = \"" + progress_topic() + "\"");
+  }
+
+  // Runs a relay until the slot has confirmed everything, and ends it in order.
+  void deliver_all() {
+    RelayProcess relay(configuration());
+    const bool confirmed = relay.wait_ready() && outbox_.wait_confirmed();
+    INFO(relay.log());
+    REQUIRE(confirmed);
+    REQUIRE(relay.stop() == ExitStatus{143, 0});
+  }
+
+  void drop_slot() { outbox_.session().exec(fmt::format("SELECT pg_drop_replication_slot('{}')", slot())); }
+  void make_slot() {
+    outbox_.session().exec(fmt::format("SELECT pg_create_logical_replication_slot('{}', 'pgoutput')", slot()));
+  }
+
+  // The log of a relay that has to end by itself with 5, naming `reason`.
+  std::string gap(const std::string& reason) {
+    RelayProcess relay(configuration());
+    const auto ended = relay.process().wait(seconds(20));
+    INFO(relay.log());
+    CHECK(ended == ExitStatus{5, 0});
+    CHECK_THAT(relay.log(), ContainsSubstring(reason) && ContainsSubstring("walrelay recover"));
+    return relay.log();
+  }
+
+  [[nodiscard]] std::vector<ProgressRecord> records() const {
+    std::vector<ProgressRecord> records;
+    for (const auto& record : TopicReader(outbox_.broker(), progress_topic()).read_to_end()) {
+      records.push_back(parse_progress(record.value.value_or("")).value());
+    }
+    return records;
+  }
+
+ private:
+  PostgresServer server_;
+  Outbox outbox_{server_.tcp_dsn(), server_.tcp_dsn(), unique_name(), shared_kafka()};
+};
+
+// A server on a copy of another's data directory, which has to be stopped meanwhile.
+class CopiedData {
+ public:
+  explicit CopiedData(PostgresServer& server) : server_(server) {
+    copy(server.data_directory(), directory_.file("data"));
+  }
+  void restore() {
+    server_.stop(StopMode::immediate);
+    copy(directory_.file("data"), server_.data_directory());
+    server_.start();
+  }
+
+ private:
+  static void copy(const std::string& from, const std::string& to) {
+    std::filesystem::remove_all(to);
+    const auto result = run_command("cp", {"-a", from, to});
+    if (result.status != 0) throw std::runtime_error("cannot copy " + from + ": " + result.errors);
+  }
+
+  PostgresServer& server_;
+  TempDir directory_;
+};
+
+TEST_CASE("what the record covers is not published again after a crash of server and relay, and the rest is") {
+  RecordedOutbox recorded;
+  auto& outbox = recorded.outbox();
+  {
+    RelayProcess relay(recorded.configuration());
+    REQUIRE(relay.wait_ready());
+    REQUIRE(outbox.wait_confirmed());
+    outbox.session().exec("CHECKPOINT");  // the slot on disk stands here
+    outbox.insert(500);
+    REQUIRE(outbox.wait_confirmed());
+    relay.process().signal(SIGKILL);
+    REQUIRE(relay.process().wait(seconds(5)));
+  }
+  const Lsn confirmed = outbox.confirmed();
+  recorded.server().crash();
+  recorded.server().start();
+  REQUIRE(outbox.confirmed() < confirmed);
+  outbox.insert(20);
+  RelayProcess relay(recorded.configuration());
+  const auto comparison = outbox.compare();
+  INFO(comparison.text() << "\n" << relay.log());
+  CHECK(comparison.exact());
+  CHECK(outbox.wait_confirmed());
+  CHECK_THAT(relay.log(), ContainsSubstring("progress_met") && ContainsSubstring("events=500"));
+}
+
+TEST_CASE("the progress topic is made compacted, and a record comes before each confirmation") {
+  RecordedOutbox recorded;
+  recorded.deliver_all();
+  const auto records = recorded.records();
+  REQUIRE_FALSE(records.empty());
+  CHECK(records.back().position >= recorded.outbox().confirmed());
+  CHECK(records.back().slot == recorded.slot());
+  CHECK(records.back().commit.has_value());
+  CHECK(records.back().system_identifier ==
+        recorded.server().value("SELECT system_identifier FROM pg_control_system()"));
+  const std::vector<std::string> topic = {recorded.progress_topic()};
+  const auto report = inspect_kafka({{"bootstrap.servers", shared_kafka()}}, topic, seconds(10));
+  CHECK(report.topics.at(0).cleanup_policy == "compact");
+  CHECK(report.topics.at(0).partitions == 1);
+}
+
+TEST_CASE("a slot that was made anew is a gap, until it is given another record") {
+  RecordedOutbox recorded;
+  recorded.deliver_all();
+  recorded.drop_slot();
+  recorded.outbox().insert(5);
+  recorded.make_slot();
+  const auto log = recorded.gap("beyond what was delivered");
+  CHECK_THAT(log, ContainsSubstring(recorded.outbox().confirmed().to_string()));
+}
+
+TEST_CASE("a slot that was moved past what was delivered is a gap") {
+  RecordedOutbox recorded;
+  recorded.deliver_all();
+  recorded.outbox().insert(5);
+  recorded.server().exec(
+      fmt::format("SELECT pg_replication_slot_advance('{}', pg_current_wal_lsn())", recorded.slot()));
+  static_cast<void>(recorded.gap("beyond what was delivered"));
+}
+
+TEST_CASE("a server that was set back to a backup is a gap") {
+  RecordedOutbox recorded;
+  recorded.deliver_all();
+  recorded.server().stop();
+  CopiedData backup(recorded.server());
+  recorded.server().start();
+  recorded.outbox().insert(20);
+  recorded.deliver_all();
+  backup.restore();
+  static_cast<void>(recorded.gap("gone back in time"));
+}
+
+TEST_CASE("a restored copy that has gone its own way past what was delivered is a gap") {
+  RecordedOutbox recorded;
+  recorded.deliver_all();
+  recorded.server().stop();
+  CopiedData backup(recorded.server());
+  recorded.server().start();
+  recorded.outbox().insert(20);
+  recorded.deliver_all();
+  backup.restore();
+  recorded.outbox().session().exec(
+      "INSERT INTO outbox (type, payload) SELECT 'T', jsonb_build_object('k', 'other', 'n', g) FROM generate_series(1, "
+      "2000) g");
+  static_cast<void>(recorded.gap("restored copy"));
+}
+
+TEST_CASE("without a progress topic a slot that was made anew is streamed from where it stands") {
+  TestDatabase database;
+  Outbox outbox(database.dsn(), database.dsn(), database.name(), shared_kafka());
+  outbox.insert(5);
+  RelayProcess relay(outbox.configuration("progress_topic = \"\""));
+  REQUIRE(relay.wait_ready());
+  CHECK(outbox.wait_confirmed());
+  CHECK_THAT(relay.log(), !ContainsSubstring("progress"));
+}
+
+}  // namespace
+}  // namespace walrelay::test
