@@ -4,10 +4,15 @@
 
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "connector/commands/command_support.h"
 #include "connector/commands/commands.h"
 #include "connector/postgres/slot_admin.h"
+#include "connector/progress_store.h"
+#include "connector/sink_factory.h"
+#include "sinks/kafka_admin.h"
+#include "sinks/kafka_options.h"
 
 namespace walrelay {
 namespace {
@@ -19,6 +24,27 @@ bool confirmed_by_user(const Config& config) {
              config.postgres.slot, config.postgres.publication);
   std::string answer;
   return std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || answer == "yes");
+}
+
+constexpr std::chrono::milliseconds kBrokerTimeout{5'000};
+
+// Whatever becomes of it, slot and publication are dropped: a record that stays only makes the next start ask.
+void remove_progress(const Config& config) {
+  const std::string& topic = config.delivery.progress_topic;
+  const bool has_brokers = !kafka_bootstrap_servers(config.sink.kafka).empty();
+  if (config.sink.type != SinkType::kafka || topic.empty() || !has_brokers) return;
+  try {
+    const auto report = inspect_kafka(config.sink.kafka, std::vector{topic}, kBrokerTimeout);
+    if (!report.unreachable.empty()) throw ProgressError(report.unreachable);
+    if (!report.topics.at(0).exists) return;
+    write_progress_record(*make_sink(config), config.postgres.slot, std::nullopt, kBrokerTimeout);
+    say(fmt::format("removed the progress record of slot \"{}\" in topic \"{}\"", config.postgres.slot, topic));
+  } catch (const std::runtime_error& error) {
+    say(
+        fmt::format("the progress record of slot \"{}\" stays in topic \"{}\": {}; a new slot of that name then needs "
+                    "`walrelay recover`",
+                    config.postgres.slot, topic, error.what()));
+  }
 }
 
 ExitCode drop(const Config& config, const DropFlags& flags) {
@@ -38,6 +64,7 @@ ExitCode drop(const Config& config, const DropFlags& flags) {
   say(fmt::format("{} slot \"{}\"", had_slot ? "dropped" : "there was no", slot_name));
   const bool had_publication = drop_publication(connection, publication);
   say(fmt::format("{} publication \"{}\"", had_publication ? "dropped" : "there was no", publication));
+  remove_progress(config);
   return ExitCode::done;
 }
 

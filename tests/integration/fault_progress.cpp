@@ -143,6 +143,21 @@ TEST_CASE("a slot that was made anew is a gap, until it is given another record"
   CHECK_THAT(log, ContainsSubstring(recorded.outbox().confirmed().to_string()));
 }
 
+TEST_CASE("drop removes the record with the slot, so that a new slot of that name starts without a gap") {
+  RecordedOutbox recorded;
+  recorded.deliver_all();
+  const auto dropped = walrelay_command({"drop", "--yes"}, recorded.configuration());
+  INFO(dropped.errors);
+  REQUIRE(dropped.status == 0);
+  CHECK_THAT(dropped.errors, ContainsSubstring("removed the progress record"));
+  recorded.outbox().session().exec(
+      fmt::format("CREATE PUBLICATION {} FOR TABLE outbox WITH (publish = 'insert')", recorded.slot()));
+  recorded.make_slot();
+  recorded.outbox().insert(5);
+  recorded.deliver_all();
+  CHECK(recorded.outbox().compare().exact());
+}
+
 TEST_CASE("a slot that was moved past what was delivered is a gap") {
   RecordedOutbox recorded;
   recorded.deliver_all();
@@ -182,11 +197,21 @@ TEST_CASE("a restored copy that has gone its own way past what was delivered is 
 TEST_CASE("without a progress topic a slot that was made anew is streamed from where it stands") {
   TestDatabase database;
   Outbox outbox(database.dsn(), database.dsn(), database.name(), shared_kafka());
+  const auto deliver_all = [&] {
+    outbox.insert(5);
+    RelayProcess relay(outbox.configuration("progress_topic = \"\""));
+    const bool confirmed = relay.wait_ready() && outbox.wait_confirmed();
+    INFO(relay.log());
+    REQUIRE(confirmed);
+    REQUIRE(relay.stop() == ExitStatus{143, 0});
+    CHECK_THAT(relay.log(), !ContainsSubstring("progress_record"));
+  };
+  deliver_all();
+  database.exec(fmt::format("SELECT pg_drop_replication_slot('{}')", outbox.name()));
   outbox.insert(5);
-  RelayProcess relay(outbox.configuration("progress_topic = \"\""));
-  REQUIRE(relay.wait_ready());
-  CHECK(outbox.wait_confirmed());
-  CHECK_THAT(relay.log(), !ContainsSubstring("progress"));
+  database.exec(fmt::format("SELECT pg_create_logical_replication_slot('{}', 'pgoutput')", outbox.name()));
+  deliver_all();
+  CHECK(outbox.compare(seconds(0)).missing == 5);
 }
 
 }  // namespace
