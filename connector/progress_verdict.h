@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "connector/progress_gate.h"
-#include "connector/replication_source.h"
+#include "connector/server_history.h"
 
 namespace walrelay {
 

@@ -1,6 +1,7 @@
 #pragma once
 // A broker with three partitions, and the sink of one producer. What a producer has sent is stored in order within a
-// partition and in any order between partitions; its reports come later, or never if the producer dies.
+// partition and in any order between partitions; its reports come later, or never if the producer dies. A fourth queue
+// is that of the progress records.
 
 #include <array>
 #include <cstdint>
@@ -27,6 +28,9 @@ struct SimBroker {
   bool up = true;
   std::set<std::string> poison;  // ids that it refuses
   std::vector<StoredRecord> stored;
+  bool holds_progress = true;
+  static constexpr std::size_t kProgressKept = 16;
+  std::vector<std::string> progress;  // the latest records, as they were stored
 };
 
 class SimSink final : public Sink {
@@ -46,6 +50,8 @@ class SimSink final : public Sink {
 
   SubmitStatus submit(const OutboxEvent& event, Tag tag) override;
   [[nodiscard]] const Rejection& rejection() const override { return rejection_; }
+  StoredProgress read_progress(std::string_view key) override;
+  SubmitStatus submit_progress(std::string_view key, NullableBytes record, Tag tag) override;
   std::span<const Delivery> collect(std::size_t limit) override;
   void nudge() override {}
   void flush(std::chrono::milliseconds /*at_most*/) override {}
@@ -67,12 +73,13 @@ class SimSink final : public Sink {
     FailedEvent failed;
   };
 
-  void store_front(std::deque<Sent>& partition, bool with_report);
+  void store_front(std::deque<Sent>& queue, bool with_report);
 
   SimBroker& broker_;
   std::size_t in_flight_max_;
   std::size_t in_flight_ = 0;
-  std::array<std::deque<Sent>, 3> partitions_;
+  static constexpr std::size_t kPartitions = 3;
+  std::array<std::deque<Sent>, kPartitions + 1> queues_;  // the last one: of progress records
   std::deque<Report> unreported_;
   std::deque<Report> visible_;
   std::deque<Report> handed_out_;

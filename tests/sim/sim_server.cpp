@@ -10,7 +10,7 @@ void SimServer::commit(std::vector<SimRow> rows, std::uint64_t record_bytes) {
   const Lsn commit_lsn{position_.value + record_bytes};
   position_ = Lsn{commit_lsn.value + 48};
   transactions_.push_back(
-      {commit_lsn, position_, static_cast<std::uint32_t>(transactions_.size() + 100), std::move(rows)});
+      {commit_lsn, position_, first_xid_ + static_cast<std::uint32_t>(transactions_.size()), std::move(rows)});
 }
 
 void SimServer::take_status(Lsn flushed) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "connector/server_history.h"
 #include "connector/source.h"
 
 namespace walrelay::test {
@@ -69,7 +70,19 @@ class SimServer {
   // Forgets confirmations since the last checkpoint, as a crashed server does.
   void crash() { confirmed_ = persisted_; }
 
+  // A backup is a copy of what there is; set back to it, the server goes its own way from there.
+  [[nodiscard]] SimServer backup() const { return *this; }
+  void restore(const SimServer& backup) {
+    const auto listener = on_confirmed;
+    *this = backup;
+    on_confirmed = listener;
+    first_xid_ += 1'000'000;
+  }
+
   void take_status(Lsn flushed);
+  [[nodiscard]] ServerHistory history() const {
+    return {.system_identifier = "77", .timeline = 1, .flushed = position_, .database = "shop"};
+  }
   [[nodiscard]] Lsn position() const { return position_; }
   [[nodiscard]] Lsn confirmed() const { return confirmed_; }
   [[nodiscard]] const std::vector<SimTransaction>& transactions() const { return transactions_; }
@@ -79,6 +92,7 @@ class SimServer {
   Lsn position_{10'000};
   Lsn confirmed_{10'000};
   Lsn persisted_{10'000};
+  std::uint32_t first_xid_ = 100;
 };
 
 }  // namespace walrelay::test

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "connector/progress_verdict.h"
 #include "connector/session_start.h"
 
 namespace walrelay::test {
@@ -15,8 +16,9 @@ constexpr int kHealingStepsMax = 4000;
 
 }  // namespace
 
-SimWorld::SimWorld(std::uint64_t seed) : random_(seed), in_flight_max_(below(40) + 1) {
+SimWorld::SimWorld(std::uint64_t seed, bool always_recorded) : random_(seed), in_flight_max_(below(40) + 1) {
   delivery_.max_in_flight = below(60) + 1;
+  broker_.holds_progress = !chance(4) || always_recorded;
   delivery_.on_error = chance(2) ? OnError::skip : OnError::dead_letter;
   server_.on_confirmed = [this](Lsn confirmed) { check_confirmed(confirmed); };
   for (auto& instance : instances_) start(instance);
@@ -34,6 +36,17 @@ void SimWorld::fail(std::string what) {
 std::string SimWorld::run() {
   for (int i = 0; i < kActions && failure_.empty(); ++i) act();
   if (failure_.empty()) heal();
+  return failure_;
+}
+
+std::string SimWorld::run_and_set_back() {
+  for (int i = 0; i < kActions / 2 && failure_.empty(); ++i) act();
+  const SimServer backup = server_.backup();
+  for (int i = 0; i < kActions / 2 && failure_.empty(); ++i) act();
+  if (failure_.empty()) heal();
+  const auto record = choose_progress(broker_.progress);
+  const bool lacks_published = record && record->commit && record->commit->end_lsn > backup.position();
+  if (failure_.empty() && lacks_published) set_back(backup);
   return failure_;
 }
 
@@ -85,6 +98,8 @@ void SimWorld::commit() {
     if (chance(40)) broker_.poison.insert(rows.back().id);
   }
   server_.commit(std::move(rows), 8 * (below(20) + 1));
+  const auto& committed = server_.transactions().back();
+  for (const auto& row : committed.rows) commit_of_[row.id] = committed.end_lsn;
 }
 
 void SimWorld::start(Instance& instance) {
@@ -96,9 +111,20 @@ void SimWorld::start(Instance& instance) {
 void SimWorld::new_relay(Instance& instance) {
   ++instance.epoch;
   instance.sink->life = ++lives_;
-  instance.relay = std::make_unique<Relay>(RelayOptions{.delivery = delivery_, .frames_per_step_max = below(20) + 1},
-                                           *instance.router, *instance.sink, *instance.metrics, clock_,
-                                           server_.confirmed(), instance.epoch);
+  RelayOptions options{.delivery = delivery_, .frames_per_step_max = below(20) + 1};
+  const auto progress = instance.sink->read_progress("slot");
+  if (progress.state == StoredProgress::State::ready) {
+    auto verdict = judge_progress(progress.records, "slot", server_.confirmed(), server_.history());
+    if (!verdict.gap.empty()) {
+      gap_seen_ = true;
+      if (!set_back_) fail("a gap where none is: " + verdict.gap);
+    }
+    if (verdict.covered) covered_by_life_[lives_] = verdict.covered->end_lsn;
+    options.progress = std::move(verdict.gate);
+    options.covered = verdict.covered;
+  }
+  instance.relay = std::make_unique<Relay>(std::move(options), *instance.router, *instance.sink, *instance.metrics,
+                                           clock_, server_.confirmed(), instance.epoch);
 }
 
 void SimWorld::connect(Instance& instance) {
@@ -130,10 +156,46 @@ void SimWorld::step(Instance& instance) {
   if (end == RelayEnd::sink_fatal) {
     instance.relay.reset();
     start(instance);
+  } else if (end == RelayEnd::gap && set_back_) {
+    gap_seen_ = true;
+    return;
   } else {
     fail(fmt::format("the relay ended with {}: {}", static_cast<int>(end), instance.relay->end_reason()));
   }
   if (active) connect(instance);
+}
+
+// Both processes end with the server, and find it set back when they start again.
+void SimWorld::set_back(const SimServer& backup) {
+  set_back_ = true;
+  server_.restore(backup);
+  checked_records_ = broker_.stored.size();
+  server_.on_confirmed = [this](Lsn confirmed) {
+    if (confirmed >= choose_progress(broker_.progress)->commit->end_lsn) fail("confirmed what has gone its own way");
+  };
+  for (auto& instance : instances_) {
+    instance.sink = std::make_unique<SimSink>(broker_, in_flight_max_);
+    instance.relay.reset();
+    instance.source.reset();
+  }
+  run_set_back();
+  if (failure_.empty() && !gap_seen_) fail("a server that was set back was not noticed");
+  if (failure_.empty() && broker_.stored.size() > checked_records_) fail("published from a server that was set back");
+}
+
+void SimWorld::run_set_back() {
+  const Lsn published = choose_progress(broker_.progress)->commit->end_lsn;
+  while (server_.position() <= published) commit();
+  Instance& instance = instances_.at(active_);
+  connect(instance);
+  for (int i = 0; i < kHealingStepsMax && !gap_seen_ && failure_.empty(); ++i) {
+    instance.source->grant(20);
+    if (i % 8 == 0) instance.source->keepalive(false);
+    instance.sink->store(random_, 20);
+    instance.sink->report(random_);
+    step(instance);
+    clock_.advance(std::chrono::milliseconds(100));
+  }
 }
 
 void SimWorld::heal() {
@@ -165,6 +227,7 @@ bool SimWorld::settled(const SimRow& row) const {
 void SimWorld::check_confirmed(Lsn confirmed) {
   check_stored();
   if (confirmed > server_.position()) fail("confirmed what was never written");
+  check_recorded(confirmed);
   const auto& transactions = server_.transactions();
   while (checked_transactions_ < transactions.size() && transactions[checked_transactions_].end_lsn <= confirmed) {
     for (const auto& row : transactions[checked_transactions_++].rows) {
@@ -174,11 +237,26 @@ void SimWorld::check_confirmed(Lsn confirmed) {
   }
 }
 
+void SimWorld::check_recorded(Lsn confirmed) {
+  if (!broker_.holds_progress) return;
+  const auto record = choose_progress(broker_.progress);
+  if (!record || record->position < confirmed)
+    fail(fmt::format("confirmed {} before its record", confirmed.to_string()));
+}
+
+void SimWorld::check_not_covered(const StoredRecord& record) {
+  const auto covered = covered_by_life_.find(record.life);
+  if (covered != covered_by_life_.end() && commit_of_.at(record.id) <= covered->second) {
+    fail(fmt::format("event {} again, although the record covers it", record.id));
+  }
+}
+
 void SimWorld::check_stored() {
   for (; checked_records_ < broker_.stored.size(); ++checked_records_) {
     const StoredRecord& record = broker_.stored[checked_records_];
     if (!stored_by_life_.emplace(record.life, record.id).second)
       fail(fmt::format("event {} twice from one life", record.id));
+    check_not_covered(record);
     if (!stored_ids_.insert(record.id).second || record.topic != "events") continue;
     const auto number = std::stoul(record.id);
     auto& last = last_of_key_[record.key];

@@ -16,10 +16,14 @@ namespace walrelay::test {
 
 class SimWorld {
  public:
-  explicit SimWorld(std::uint64_t seed);
+  // Most worlds keep progress records, or all of them.
+  explicit SimWorld(std::uint64_t seed, bool always_recorded = false);
 
   // Faults and work at random, then all is healed and runs to rest. What was wrong, "" if nothing.
   std::string run();
+  // The same, and then the server is set back to a backup that lacks events which were published, and goes on from
+  // there: that has to be seen before anything is published or confirmed.
+  std::string run_and_set_back();
 
  private:
   // One process.
@@ -44,6 +48,10 @@ class SimWorld {
   void heal();
   void check_confirmed(Lsn confirmed);
   void check_stored();
+  void check_not_covered(const StoredRecord& record);
+  void check_recorded(Lsn confirmed);
+  void set_back(const SimServer& backup);
+  void run_set_back();
   [[nodiscard]] bool settled(const SimRow& row) const;
   void fail(std::string what);
   [[nodiscard]] std::size_t below(std::size_t bound);
@@ -64,6 +72,10 @@ class SimWorld {
   std::set<std::string> stored_ids_;
   std::set<std::pair<std::uint64_t, std::string>> stored_by_life_;
   std::map<std::string, std::size_t> last_of_key_;
+  std::map<std::string, Lsn> commit_of_;          // where a row's transaction ends
+  std::map<std::uint64_t, Lsn> covered_by_life_;  // what the record said when that relay began
+  bool set_back_ = false;
+  bool gap_seen_ = false;
   std::string failure_;
 };
 
