@@ -9,7 +9,7 @@ packages_build=(
 packages_servers=(postgresql util-linux curl)
 packages_kafka=(default-jdk-headless maven)
 packages_demo=(kcat)
-packages_tests=(catch2 git python3 procps)
+packages_tests=(catch2 git openssl python3 procps)
 packages_clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 
 # install_packages NAME...: installs those that are missing; silent and quick when none is. Needs root or sudo only for that.

@@ -71,9 +71,10 @@ class Inspection {
       if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_ERROR || !is_connection_error(error)) continue;
       if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) continue;  // only follows what says why
       connection_error_ = without_broker_state(rd_kafka_event_error_string(event.get()));
+      report_.remedy = kafka_remedy(error);
       if (error != RD_KAFKA_RESP_ERR__AUTHENTICATION) continue;
       login_refused_ = true;
-      if (const auto remark = scram_remark(properties_); !remark.empty()) connection_error_ += "; " + remark;
+      connection_error_ += login_remark(properties_);
     }
   }
 

@@ -24,6 +24,7 @@ struct KafkaTopicReport {
 
 struct KafkaReport {
   std::string unreachable;           // why no broker answered, naming them; "" if one did
+  std::string remedy;                // for that, "" if none is known
   std::vector<std::string> brokers;  // host:port of each
   std::optional<bool>
       auto_create_topics;  // whether brokers make missing topics; unknown without the right DESCRIBE_CONFIGS

@@ -58,6 +58,11 @@ std::string_view kafka_remedy(rd_kafka_resp_err_t error) {
     case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
       return "correct the row's time, or the topic's limits (message.timestamp.before.max.ms, "
              "message.timestamp.after.max.ms)";
+    case RD_KAFKA_RESP_ERR__AUTHENTICATION:
+    case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
+      return "check \"sasl.username\", \"sasl.password\" and \"sasl.mechanisms\"";
+    case RD_KAFKA_RESP_ERR__SSL:
+      return "check \"ssl.ca.location\", and that the broker's certificate is for the name that it is reached by";
     default:
       return {};
   }

@@ -128,10 +128,10 @@ void set_property(rd_kafka_conf_t* conf, const std::string& name, const std::str
   }
 }
 
-bool asks_for_scram(const KafkaProperties& properties) {
+std::string_view sasl_mechanism(const KafkaProperties& properties) {
   const auto given = kafka_property(properties, "sasl.mechanisms");
   const auto mechanism = given.empty() ? kafka_property(properties, "sasl.mechanism") : given;
-  return mechanism.starts_with("SCRAM");
+  return mechanism.empty() ? "GSSAPI" : mechanism;  // librdkafka's default
 }
 
 }  // namespace
@@ -182,12 +182,19 @@ void validate_kafka_properties(const KafkaProperties& properties) { static_cast<
 
 std::string scram_remark(const KafkaProperties& properties) {
   constexpr int kScramFixed = 0x020601ff;  // 2.6.1
-  if (!asks_for_scram(properties) || rd_kafka_version() >= kScramFixed) return {};
+  if (!sasl_mechanism(properties).starts_with("SCRAM") || rd_kafka_version() >= kScramFixed) return {};
   return fmt::format(
       "SASL/SCRAM of librdkafka {} sends a wrong nonce, which Kafka 4 refuses as invalid credentials: use librdkafka "
       "2.6.1 or "
       "newer, or SASL/PLAIN over TLS",
       rd_kafka_version_str());
+}
+
+std::string login_remark(const KafkaProperties& properties) {
+  const auto user = kafka_property(properties, "sasl.username");
+  const auto scram = scram_remark(properties);
+  return fmt::format(" (SASL/{}{}{}){}{}", sasl_mechanism(properties), user.empty() ? "" : ", user ", user,
+                     scram.empty() ? "" : "; ", scram);
 }
 
 std::vector<std::string> kafka_warnings(const KafkaProperties& properties) {

@@ -47,6 +47,9 @@ void validate_kafka_properties(const KafkaProperties& properties);
 // Why a login by SASL/SCRAM fails with the librdkafka that is linked, "" if it does not.
 [[nodiscard]] std::string scram_remark(const KafkaProperties& properties);
 
+// What to add to the text of a refused login, which may not say it: mechanism and user, and the remark on SCRAM.
+[[nodiscard]] std::string login_remark(const KafkaProperties& properties);
+
 // Whether a property's value must never be shown.
 [[nodiscard]] bool is_secret_kafka_property(std::string_view name);
 

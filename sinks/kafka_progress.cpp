@@ -18,6 +18,13 @@ constexpr int kAnswerTimeoutMs = 500;     // of the request to make the topic; w
 constexpr std::size_t kRecordsKept = 16;  // of the key; more than one only matter for the moments of a take-over
 constexpr std::int64_t kLastRecords = 1000;  // of the topic, of all its keys
 
+// Whether the topic may be there a moment after this answer to the request to make it: there was none, as of a broker
+// that is busy, or it says that the topic exists, which not every broker has heard of yet.
+bool may_appear(rd_kafka_resp_err_t not_made) {
+  return not_made < RD_KAFKA_RESP_ERR_NO_ERROR || not_made == RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT ||
+         not_made == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS;
+}
+
 StoredProgress pending() { return {.state = State::pending, .records = {}, .reason = {}}; }
 
 KafkaClientHandle make_reader(const KafkaProperties& properties) {
@@ -138,6 +145,11 @@ StoredProgress KafkaProgressReader::take_error(rd_kafka_resp_err_t error) {
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+      if (may_appear(not_made_)) {
+        stop_reading();
+        make_topic();
+        return pending();
+      }
       return refused("does not exist and cannot be made", not_made_);
     default:
       return pending();  // librdkafka goes on by itself

@@ -290,9 +290,7 @@ void KafkaSink::take_error(rd_kafka_event_t* event) {
   if (!is_connection_error(error)) return write_log(SinkLogLevel::warning, text);
   // "All brokers down" only follows what says why.
   if (error != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) connection_error_ = text;
-  if (error == RD_KAFKA_RESP_ERR__AUTHENTICATION) {
-    if (const auto remark = scram_remark(options_.properties); !remark.empty()) connection_error_ += "; " + remark;
-  }
+  if (error == RD_KAFKA_RESP_ERR__AUTHENTICATION) connection_error_ += login_remark(options_.properties);
 }
 
 void KafkaSink::take_statistics(std::string_view json) {

@@ -92,8 +92,9 @@ void check_kafka(Findings& findings, const Config& config) {
   if (has_progress) topics.known.push_back(config.delivery.progress_topic);
   const auto report = inspect_kafka(config.sink.kafka, topics.known, kBrokerTimeout);
   if (!report.unreachable.empty()) {
-    findings.error("sink.broker", report.unreachable,
-                   "see that the brokers run and that \"bootstrap.servers\" is right");
+    findings.error(
+        "sink.broker", report.unreachable,
+        report.remedy.empty() ? "see that the brokers run and that \"bootstrap.servers\" is right" : report.remedy);
     return;
   }
   findings.ok("sink.broker", fmt::format("brokers answer: {}", join(report.brokers, ", ")));

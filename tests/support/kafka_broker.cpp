@@ -53,15 +53,24 @@ std::string kafka_jars() {
   return directory;
 }
 
-KafkaBroker::KafkaBroker(ServerSettings settings) : settings_(std::move(settings)) { start(); }
+KafkaBroker::KafkaBroker(ServerSettings settings, std::vector<std::string> listeners) : settings_(std::move(settings)) {
+  for (const auto& name : listeners) more_ports_[name] = 0;
+  start();
+}
 
 std::string KafkaBroker::address() const { return fmt::format("127.0.0.1:{}", port_); }
 
+std::string KafkaBroker::address(const std::string& listener) const {
+  return fmt::format("127.0.0.1:{}", more_ports_.at(listener));
+}
+
 void KafkaBroker::write_files() const {
+  std::string listeners = fmt::format("PLAINTEXT://127.0.0.1:{}", port_);
+  for (const auto& [name, port] : more_ports_) listeners += fmt::format(",{}://127.0.0.1:{}", name, port);
   std::string properties = fmt::format(
-      "listeners=PLAINTEXT://127.0.0.1:{0},CONTROLLER://127.0.0.1:{1}\nadvertised.listeners=PLAINTEXT://127.0.0.1:{0}\n"
+      "listeners={0},CONTROLLER://127.0.0.1:{1}\nadvertised.listeners={0}\n"
       "controller.quorum.voters=1@127.0.0.1:{1}\nlog.dirs={2}\n",
-      port_, controller_port_, directory_.file("data"));
+      listeners, controller_port_, directory_.file("data"));
   for (const auto& list : {kTestSettings, settings_}) {
     for (const auto& [name, value] : list) properties += name + "=" + value + "\n";
   }
@@ -78,6 +87,7 @@ void KafkaBroker::start() {
     if (first_start) {
       port_ = free_port();
       controller_port_ = free_port();
+      for (auto& [name, port] : more_ports_) port = free_port();
       write_files();
     }
     if (try_start()) return;

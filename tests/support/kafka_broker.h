@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,15 +16,17 @@
 namespace walrelay::test {
 
 // Needs a JDK and the jars that tests/support/kafka-jars fetches ($WALRELAY_KAFKA_JARS, or the build's kafka-jars).
-// Listens on 127.0.0.1 without TLS or login; topics are created on first use with one partition, unless set otherwise.
-// A start takes about three seconds: take shared_servers.h's broker where the test does not stop, pause or configure
-// it. Dies with the process that made it. Errors: std::runtime_error with the end of the broker's log.
+// Listens on 127.0.0.1 without TLS or login, and as settings say on further listeners; topics are created on first use
+// with one partition, unless set otherwise. A start takes about three seconds: take shared_servers.h's broker where the
+// test does not stop, pause or configure it. Dies with the process that made it. Errors: std::runtime_error with the
+// end of the broker's log.
 class KafkaBroker {
  public:
   using Settings =
       std::vector<std::pair<std::string, std::string>>;  // of server.properties; the last one of a name counts
 
-  explicit KafkaBroker(ServerSettings settings = {});  // started
+  // Started. `listeners`: names of further listeners; settings give their protocols and what those need.
+  explicit KafkaBroker(ServerSettings settings = {}, std::vector<std::string> listeners = {});
 
   // The port and the data stay the same over all of these.
   void start();
@@ -36,7 +39,8 @@ class KafkaBroker {
   void pause() { broker_->signal(SIGSTOP); }  // takes connections, answers nothing
   void resume() { broker_->signal(SIGCONT); }
 
-  [[nodiscard]] std::string address() const;  // for bootstrap.servers
+  [[nodiscard]] std::string address() const;                             // for bootstrap.servers
+  [[nodiscard]] std::string address(const std::string& listener) const;  // of one of the further listeners
   [[nodiscard]] bool running() { return broker_->running(); }
   [[nodiscard]] std::string log() const;
 
@@ -49,6 +53,7 @@ class KafkaBroker {
   TempDir directory_;
   std::uint16_t port_ = 0;
   std::uint16_t controller_port_ = 0;
+  std::map<std::string, std::uint16_t> more_ports_;  // by listener
   std::string past_log_;
   std::unique_ptr<Process> broker_;
 };
