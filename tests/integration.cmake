@@ -12,6 +12,7 @@ walrelay_library(test_support
   support/process.cpp
   support/relay_process.cpp
   support/shared_servers.cpp
+  support/tcp_proxy.cpp
   support/temp_dir.cpp
   support/topic_reader.cpp
 )

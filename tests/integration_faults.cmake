@@ -14,6 +14,8 @@ walrelay_integration_test(fault_tests TIMEOUT 240
     integration/fault_signals.cpp
     integration/fault_startup.cpp
     integration/fault_support.cpp
+    torture/load.cpp
+    torture/torture.cpp
   LIBRARIES connector
 )
 

@@ -61,6 +61,8 @@ ExitCode check_command(const Config& config, const CheckFlags& flags) {
     auto findings = check_database(config);
     findings.append(replication.get());
     findings.append(sink.get());
+    const bool has_progress = config.sink.type == SinkType::kafka && !config.delivery.progress_topic.empty();
+    if (has_progress && !findings.failed()) findings.append(check_progress(config));
     print_out(flags.json ? as_json(findings) : as_text(findings));
     return findings.failed() ? ExitCode::check_failed : ExitCode::done;
   });

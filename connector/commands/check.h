@@ -44,5 +44,7 @@ class Findings {
 [[nodiscard]] Findings check_database(const Config& config);  // server, tables, publication, slot: by ordinary queries
 [[nodiscard]] Findings check_replication(const Config& config);  // whether a replication connection is let in
 [[nodiscard]] Findings check_sink(const Config& config);         // broker and topics, or the file's directory
+// The slot against its progress record; to be asked when the others found no error. Nothing where there is no record.
+[[nodiscard]] Findings check_progress(const Config& config);
 
 }  // namespace walrelay

@@ -120,6 +120,8 @@ TEST_CASE("what the record covers is not published again after a crash of server
 TEST_CASE("the progress topic is made compacted, and a record comes before each confirmation") {
   RecordedOutbox recorded;
   recorded.deliver_all();
+  CHECK_THAT(walrelay_command({"check"}, recorded.configuration()).output,
+             ContainsSubstring("ok      progress: the slot fits its progress record"));
   const auto records = recorded.records();
   REQUIRE_FALSE(records.empty());
   CHECK(records.back().position >= recorded.outbox().confirmed());
@@ -139,6 +141,9 @@ TEST_CASE("a slot that was made anew is a gap, until it is given another record"
   recorded.drop_slot();
   recorded.outbox().insert(5);
   recorded.make_slot();
+  const auto checked = walrelay_command({"check"}, recorded.configuration());
+  CHECK(checked.status == 1);
+  CHECK_THAT(checked.output, ContainsSubstring("error   progress: ") && ContainsSubstring("beyond what was delivered"));
   const auto log = recorded.gap("beyond what was delivered");
   CHECK_THAT(log, ContainsSubstring(recorded.outbox().confirmed().to_string()));
 }

@@ -76,11 +76,13 @@ std::string Outbox::configuration(const std::string& delivery, const std::string
       relay_dsn_, name_, broker_, delivery, more);
 }
 
-void Outbox::insert(std::size_t count) {
-  live(writer_).exec(fmt::format(
-      "DO $$ BEGIN FOR g IN {}..{} LOOP INSERT INTO outbox (type, payload) VALUES ('T', jsonb_build_object('k', 'k' || "
-      "g % 7, 'n', g)); COMMIT; END LOOP; END $$",
-      inserted_.load() + 1, inserted_.load() + count));
+void Outbox::insert(std::size_t count, std::size_t padding) {
+  live(writer_).exec(
+      fmt::format("DO $$ BEGIN FOR g IN {0}..{1} LOOP INSERT INTO outbox (type, payload) VALUES ('T', "
+                  "jsonb_build_object('k', 'k' || "
+                  "g % 7, 'n', g) || CASE WHEN {2} > 0 THEN jsonb_build_object('p', repeat('x', {2})) ELSE '{{}}' "
+                  "END); COMMIT; END LOOP; END $$",
+                  inserted_.load() + 1, inserted_.load() + count, padding));
   inserted_ += count;
 }
 

@@ -41,8 +41,8 @@ class Outbox {
   // `delivery`: lines of [delivery]; `more`: whole sections.
   [[nodiscard]] std::string configuration(const std::string& delivery = "", const std::string& more = "") const;
 
-  // The next `count` rows, each in a transaction of its own, spread over some keys.
-  void insert(std::size_t count);
+  // The next `count` rows, each in a transaction of its own, spread over some keys; `padding` bytes longer.
+  void insert(std::size_t count, std::size_t padding = 0);
   // The same in one transaction.
   void insert_at_once(std::size_t count);
   [[nodiscard]] std::size_t inserted() const { return inserted_; }

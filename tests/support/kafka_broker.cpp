@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -64,20 +65,26 @@ std::string KafkaBroker::address(const std::string& listener) const {
   return fmt::format("127.0.0.1:{}", more_ports_.at(listener));
 }
 
+std::string KafkaBroker::data_directory() const {
+  const auto given =
+      std::find_if(settings_.rbegin(), settings_.rend(), [](const auto& s) { return s.first == "log.dirs"; });
+  return given == settings_.rend() ? directory_.file("data") : given->second;
+}
+
 void KafkaBroker::write_files() const {
   std::string listeners = fmt::format("PLAINTEXT://127.0.0.1:{}", port_);
   for (const auto& [name, port] : more_ports_) listeners += fmt::format(",{}://127.0.0.1:{}", name, port);
   std::string properties = fmt::format(
       "listeners={0},CONTROLLER://127.0.0.1:{1}\nadvertised.listeners={0}\n"
       "controller.quorum.voters=1@127.0.0.1:{1}\nlog.dirs={2}\n",
-      listeners, controller_port_, directory_.file("data"));
+      listeners, controller_port_, data_directory());
   for (const auto& list : {kTestSettings, settings_}) {
     for (const auto& [name, value] : list) properties += name + "=" + value + "\n";
   }
   write_file(directory_.file("server.properties"), properties);
   // What Kafka's own formatting tool would leave behind; writing it here spares the start of a second JVM.
-  std::filesystem::create_directories(directory_.file("data"));
-  write_file(directory_.file("data/meta.properties"),
+  std::filesystem::create_directories(data_directory());
+  write_file(data_directory() + "/meta.properties",
              "version=1\nnode.id=1\ncluster.id=d2FscmVsYXktdGVzdHM0MQ\ndirectory.id=d2FscmVsYXktdGVzdC1kaQ\n");
 }
 

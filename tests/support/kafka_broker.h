@@ -46,6 +46,7 @@ class KafkaBroker {
 
  private:
   bool try_start();
+  [[nodiscard]] std::string data_directory() const;
   void write_files() const;
   void forget_broker();
 
