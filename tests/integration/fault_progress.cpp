@@ -199,6 +199,23 @@ TEST_CASE("a restored copy that has gone its own way past what was delivered is 
   static_cast<void>(recorded.gap("restored copy"));
 }
 
+TEST_CASE("brokers that are away at the first start delay the record, and nothing else") {
+  PostgresServer server;
+  KafkaBroker broker;
+  Outbox outbox(server.dsn(), server.dsn(), unique_name(), broker.address());
+  broker.stop();
+  outbox.insert(20);
+  RelayProcess relay(outbox.configuration());
+  REQUIRE(wait_until(seconds(20), [&] { return count_of(relay.log(), "sink_away") > 0; }));
+  CHECK_THAT(relay.get("/readyz").body, ContainsSubstring(broker.address()));
+  broker.start();
+  const auto comparison = outbox.compare();
+  INFO(comparison.text() << "\n" << relay.log());
+  CHECK(comparison.exact());
+  CHECK(outbox.wait_confirmed());
+  CHECK_THAT(relay.log(), ContainsSubstring("no_progress_record"));
+}
+
 TEST_CASE("without a progress topic a slot that was made anew is streamed from where it stands") {
   TestDatabase database;
   Outbox outbox(database.dsn(), database.dsn(), database.name(), shared_kafka());
