@@ -22,7 +22,7 @@ constexpr std::int64_t kLastRecords = 1000;  // of the topic, of all its keys
 // that is busy, or it says that the topic exists, which not every broker has heard of yet.
 bool may_appear(rd_kafka_resp_err_t not_made) {
   return not_made < RD_KAFKA_RESP_ERR_NO_ERROR || not_made == RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT ||
-         not_made == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS;
+         not_made == RD_KAFKA_RESP_ERR_NOT_CONTROLLER || not_made == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS;
 }
 
 StoredProgress pending() { return {.state = State::pending, .records = {}, .reason = {}}; }
