@@ -8,13 +8,6 @@
 namespace walrelay {
 namespace {
 
-// What was delivered, for messages.
-std::string delivered(const ProgressRecord& record) {
-  return record.commit ? fmt::format("events were delivered up to {}, the last commit at {}",
-                                     record.position.to_string(), record.commit->end_lsn.to_string())
-                       : fmt::format("what there was up to {} is delivered", record.position.to_string());
-}
-
 std::string other_server(const ProgressRecord& record, const ServerHistory& server) {
   if (record.system_identifier != server.system_identifier) {
     return fmt::format("the progress record is of another cluster (system identifier {}, this server has {})",
@@ -54,8 +47,10 @@ std::string change_timeline(ProgressRecord& record, const ServerHistory& server)
 std::string judge_positions(const ProgressRecord& record, const std::string& slot, Lsn slot_position,
                             const ServerHistory& server) {
   if (slot_position > record.position) {
-    return fmt::format("slot \"{}\" stands at {}, beyond what was delivered: it was made anew or moved by somebody",
-                       slot, slot_position.to_string());
+    return fmt::format(
+        "slot \"{}\" stands at {}, beyond what was delivered: it was made anew, or moved by somebody or by a run "
+        "without the record",
+        slot, slot_position.to_string());
   }
   if (record.timeline == server.timeline && server.flushed < record.position) {
     return fmt::format(
@@ -74,6 +69,12 @@ std::string find_gap(ProgressRecord& record, const std::string& slot, Lsn slot_p
 }
 
 }  // namespace
+
+std::string what_was_delivered(const ProgressRecord& record) {
+  return record.commit ? fmt::format("events were delivered up to {}, the last commit at {}",
+                                     record.position.to_string(), record.commit->end_lsn.to_string())
+                       : fmt::format("what there was up to {} is delivered", record.position.to_string());
+}
 
 ProgressVerdict judge_progress(std::span<const std::string> stored, const std::string& slot, Lsn slot_position,
                                const ServerHistory& server) {
@@ -95,8 +96,9 @@ ProgressVerdict judge_progress(std::span<const std::string> stored, const std::s
   }
   ProgressRecord going_on = *record;
   if (const auto gap = find_gap(going_on, slot, slot_position, server); !gap.empty()) {
-    return {
-        .gap = fmt::format("{}; {}; {}", gap, delivered(*record), kWayOutOfGap), .gate = {}, .covered = std::nullopt};
+    return {.gap = fmt::format("{}; {}; {}", gap, what_was_delivered(*record), kWayOutOfGap),
+            .gate = {},
+            .covered = std::nullopt};
   }
   const bool ahead = record->commit && record->commit->end_lsn > slot_position;
   const bool stored_as_it_is = going_on == *record;

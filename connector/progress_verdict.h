@@ -18,6 +18,9 @@ inline constexpr std::string_view kWayOutOfGap =
     "--backfill "
     "none` does so without them";
 
+// "events were delivered up to 0/16B3748, the last commit at 0/16B3740"
+[[nodiscard]] std::string what_was_delivered(const ProgressRecord& record);
+
 struct ProgressVerdict {
   std::string gap;                    // why not, in one line with positions and the way out; "" if it may go on
   ProgressGate gate;                  // to begin with

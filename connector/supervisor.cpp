@@ -90,6 +90,8 @@ void Supervisor::step(Instant now) {
       return;
     case Phase::connecting:
       return connect(now);
+    case Phase::reading_loss:
+      return tell_loss(now);
     case Phase::reading_progress:
       return read_progress();
     case Phase::streaming:
@@ -153,7 +155,9 @@ bool Supervisor::slot_is_usable(const ServerFacts& facts) {
       stop(ExitCode::cannot_start, verdict.reason);
       return false;
     case SlotVerdict::Kind::lost:
-      stop(ExitCode::slot_lost, verdict.reason);
+      loss_ = verdict.reason;
+      loss_deadline_ = parts_.clock.now() + kLossReadMax;
+      enter(Phase::reading_loss, RelayState::connecting);
       return false;
   }
   return false;
@@ -188,6 +192,13 @@ void Supervisor::connect(Instant now) {
     default:
       return;
   }
+}
+
+void Supervisor::tell_loss(Instant now) {
+  const StoredProgress progress = sink_->read_progress(parts_.config.postgres.slot);
+  if (progress.state == StoredProgress::State::pending && now < loss_deadline_) return;
+  const auto record = choose_progress(progress.records);
+  stop(ExitCode::slot_lost, record ? fmt::format("{}; {}", loss_, what_was_delivered(*record)) : loss_);
 }
 
 void Supervisor::choose_relay() {

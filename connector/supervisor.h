@@ -43,7 +43,8 @@ class Supervisor {
 
  private:
   static constexpr Duration kStallShown = std::chrono::seconds(10);  // then /readyz says so
-  static constexpr Duration kSleepMax = std::chrono::seconds(1);     // also the heartbeat's longest pause
+  static constexpr Duration kLossReadMax = std::chrono::seconds(3);
+  static constexpr Duration kSleepMax = std::chrono::seconds(1);  // also the heartbeat's longest pause
 
   static constexpr Duration kSinkAwayTold = std::chrono::seconds(2);
   static constexpr Duration kStatisticsInterval = std::chrono::milliseconds(250);
@@ -53,6 +54,7 @@ class Supervisor {
     standby,           // another connection has the slot
     backing_off,       // until retry_at_
     connecting,        // the replication connection, up to the start of the stream
+    reading_loss,      // the slot is gone: waiting for what the sink has recorded, to say how far events were delivered
     reading_progress,  // connected, and waiting for what the sink has recorded
     streaming,
     finishing,         // the stream is being ended in order; then after_finish_
@@ -66,6 +68,7 @@ class Supervisor {
   [[nodiscard]] bool starts_with_all_tables();
   void open_session(Instant now);
   void connect(Instant now);
+  void tell_loss(Instant now);
   void choose_relay();
   void read_progress();
   void new_relay(RelayOptions options);
@@ -112,6 +115,8 @@ class Supervisor {
   Phase after_finish_ = Phase::waiting;
   Instant facts_wanted_since_{};
   Instant retry_at_{};
+  std::string loss_;
+  Instant loss_deadline_{};
   Instant finish_deadline_{};
   StepResult work_;
   ReadPace pace_;

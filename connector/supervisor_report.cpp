@@ -101,6 +101,7 @@ void Supervisor::sleep(Instant now) {
   Instant deadline = std::min(watch_.deadline(), now + kSleepMax);
   if (relay_) deadline = std::min(deadline, relay_->deadline());
   if (phase_ == Phase::backing_off) deadline = std::min(deadline, retry_at_);
+  if (phase_ == Phase::reading_loss) deadline = std::min(deadline, loss_deadline_);
   if (phase_ == Phase::finishing) deadline = std::min(deadline, finish_deadline_);
   poll_.clear();
   poll_.add(parts_.signals.descriptor());

@@ -163,6 +163,17 @@ TEST_CASE("drop removes the record with the slot, so that a new slot of that nam
   CHECK(recorded.outbox().compare().exact());
 }
 
+TEST_CASE("a slot that is gone ends the relay with what was delivered from it") {
+  RecordedOutbox recorded;
+  recorded.deliver_all();
+  const auto delivered = recorded.records().back().position;
+  recorded.drop_slot();
+  const auto ended = walrelay_command({"run"}, recorded.configuration());
+  CHECK(ended.status == 5);
+  CHECK_THAT(ended.errors, ContainsSubstring("does not exist") &&
+                               ContainsSubstring("events were delivered up to " + delivered.to_string()));
+}
+
 TEST_CASE("a slot that was moved past what was delivered is a gap") {
   RecordedOutbox recorded;
   recorded.deliver_all();
