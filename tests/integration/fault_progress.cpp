@@ -168,7 +168,7 @@ TEST_CASE("a slot that is gone ends the relay with what was delivered from it") 
   recorded.deliver_all();
   const auto delivered = recorded.records().back().position;
   recorded.drop_slot();
-  const auto ended = walrelay_command({"run"}, recorded.configuration());
+  const auto ended = walrelay_command({"run", "--set", "http.listen="}, recorded.configuration());
   CHECK(ended.status == 5);
   CHECK_THAT(ended.errors, ContainsSubstring("does not exist") &&
                                ContainsSubstring("events were delivered up to " + delivered.to_string()));
