@@ -13,7 +13,7 @@
 namespace walrelay {
 namespace {
 
-constexpr std::size_t kWorkers = 4;
+constexpr std::size_t kWorkers = 16;  // a slow client holds one
 constexpr std::chrono::seconds kClientTimeout{5};
 constexpr std::size_t kRequestBytesMax = 4096;
 constexpr std::chrono::seconds kStartTimeout{10};

@@ -1,6 +1,6 @@
 #pragma once
 // The HTTP endpoint: /metrics, /healthz, /readyz, /status and / from AdminPages, until destruction.
-// Threads of its own: one that accepts, a few that answer, so that a slow client does not hold up a probe.
+// Threads of its own: one that accepts, some that answer, so that slow clients do not hold up a probe.
 
 #include <memory>
 #include <stdexcept>

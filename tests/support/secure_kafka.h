@@ -9,8 +9,8 @@
 namespace walrelay::test {
 
 // Users and their password, the same by PLAIN and SCRAM-SHA-512. Who comes without a login may do everything, too.
-inline constexpr const char* kSecureUser = "relay";     // may do everything
-inline constexpr const char* kLimitedUser = "limited";  // may do what grant() gave
+inline constexpr const char* kSecureUser = "relay";      // may do everything
+inline constexpr const char* kLimitedUser = "walrelay";  // may do what run_kafka_acls() gave
 inline constexpr const char* kSecurePassword = "S3cretKafkaLogin";
 
 class SecureKafka {

@@ -1,8 +1,10 @@
+#include <arpa/inet.h>
 #include <httplib.h>
 
 #include <string>
-#include <thread>
+#include <vector>
 
+#include "connector/config/config.h"
 #include "connector/observe/admin_server.h"
 #include "tests/support/catch.h"
 #include "tests/support/set_clock.h"
@@ -24,6 +26,26 @@ struct Fixture {
       return error.what();
     }
   }
+};
+
+class TcpClient {
+ public:
+  TcpClient() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {}
+  ~TcpClient() { ::close(socket_); }
+  TcpClient(const TcpClient&) = delete;
+  TcpClient& operator=(const TcpClient&) = delete;
+
+  bool connect(const char* host, int port) const {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    ::inet_pton(AF_INET, host, &address.sin_addr);
+    return ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  }
+  void send(const std::string& text) const { CHECK(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL) > 0); }
+
+ private:
+  int socket_;
 };
 
 }  // namespace
@@ -70,19 +92,37 @@ TEST_CASE_METHOD(Fixture, "a stopped server gives its port back at once") {
   CHECK(refusal(address).empty());
 }
 
-TEST_CASE_METHOD(Fixture, "a client that says nothing does not hold up a probe") {
+TEST_CASE_METHOD(Fixture, "clients that say nothing, or a byte now and then, do not hold up a probe") {
   const AdminServer server("127.0.0.1:0", pages);
-  const int silent = ::socket(AF_INET, SOCK_STREAM, 0);
-  REQUIRE(silent >= 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(server.port()));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  REQUIRE(::connect(silent, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  std::vector<TcpClient> slow(8);
+  for (auto& client : slow) client.connect("127.0.0.1", server.port());
   httplib::Client client("127.0.0.1", server.port());
-  client.set_read_timeout(std::chrono::seconds(4));  // less than the server waits for the silent one
-  CHECK(client.Get("/healthz"));
-  ::close(silent);
+  client.set_read_timeout(std::chrono::seconds(4));  // less than the server waits for the silent ones
+  for (const char letter : std::string("GET /")) {
+    for (std::size_t i = 0; i < slow.size() / 2; ++i) slow[i].send(std::string(1, letter));
+    CHECK(client.Get("/healthz"));
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "only GET of the known pages is answered, and nothing that is long") {
+  const AdminServer server("127.0.0.1:0", pages);
+  httplib::Client client("127.0.0.1", server.port());
+  CHECK(client.Post("/status", "{}", "application/json")->status == 404);
+  CHECK(client.Put("/", "x", "text/plain")->status == 404);
+  CHECK(client.Delete("/metrics")->status == 404);
+  CHECK(client.Get("/../../etc/passwd")->status == 404);
+  CHECK(client.Get("/" + std::string(20'000, 'a'))->status == 414);
+  const auto large = client.Post("/status", std::string(100'000, 'x'), "text/plain");
+  CHECK((!large || large->status == 413 || large->status == 404));
+  CHECK(client.Get("/healthz")->status == 200);
+}
+
+TEST_CASE_METHOD(Fixture, "the default address is closed to other machines") {
+  const std::string listen = HttpOptions{}.listen;
+  CHECK(listen.starts_with("127.0.0.1:"));
+  const AdminServer server("127.0.0.1:0", pages);  // the default's host, a port that is free
+  CHECK(TcpClient().connect("127.0.0.1", server.port()));
+  CHECK_FALSE(TcpClient().connect("127.0.0.2", server.port()));  // this machine by another address
 }
 
 }  // namespace walrelay::test
