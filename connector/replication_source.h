@@ -5,6 +5,7 @@
 // Phases in order: connecting → identified (the owner compares the server's history and calls start()) → starting →
 // streaming → ended. receive() is useful while streaming; before that, advance() drives the connection.
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -59,17 +60,24 @@ class ReplicationSource final : public Source {
 
  private:
   static void on_notice(void* self, const PGresult* notice);
+  // For what the server answers at once: connecting has a limit of its own, making a slot waits for transactions.
+  static constexpr Duration kAnswerMax = std::chrono::seconds(10);
+
   void identify();
   void take_history();
   void take_timelines();
   void slot_made();
   void started(AsyncConnection::State state);
+  [[nodiscard]] bool waits_for_answer() const {
+    return phase_ == Phase::identifying || phase_ == Phase::reading_timelines || phase_ == Phase::starting;
+  }
   ReceiveStatus stream_ended();
   void end_with(SourceEnd why, SourceError error);
   void connection_failed();
 
   AsyncConnection connection_;
   Phase phase_ = Phase::connecting;
+  Instant last_heard_{};  // while the server owes an answer: when the one before came
   ServerHistory history_;
   PgMemory frame_;
   std::string refused_publication_;  // a warning that means rows are being left out

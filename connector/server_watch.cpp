@@ -12,13 +12,13 @@ namespace {
 
 using State = AsyncConnection::State;
 
-constexpr Duration kAnswerTimeout = std::chrono::seconds(10);
+constexpr Duration kAnswerTimeout = std::chrono::seconds(10);  // wal_sender_timeout, where that is shorter
 
 constexpr const char* kFactsSql = R"(
 SELECT current_setting('server_version_num') AS version, r.recovering, r.position, current_setting('wal_level') AS wal_level,
        current_database() AS database, (SELECT setting FROM pg_settings WHERE name = 'wal_sender_timeout') AS sender_timeout,
        s.slot_name, s.slot_type, s.temporary, s.active, s.active_pid, s.plugin, s.database AS slot_database, s.wal_status,
-       s.confirmed_flush_lsn, pg_wal_lsn_diff(r.position, s.restart_lsn)::bigint AS retained, p.pubname, p.pubinsert
+       s.confirmed_flush_lsn, (to_jsonb(s)->>'synced')::boolean AS synced, pg_wal_lsn_diff(r.position, s.restart_lsn)::bigint AS retained, p.pubname, p.pubinsert
 FROM (SELECT pg_is_in_recovery() AS recovering,
              CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END AS position) r
 LEFT JOIN pg_replication_slots s ON s.slot_name = $1::name
@@ -66,6 +66,7 @@ SlotFacts slot_facts(const Answer& row) {
   SlotFacts slot;
   slot.logical = row.text("slot_type") == "logical";
   slot.temporary = row.flag("temporary");
+  slot.synced = row.flag("synced");
   slot.active = row.flag("active");
   slot.active_pid = static_cast<int>(row.number("active_pid"));
   slot.plugin = row.text("plugin");
@@ -109,9 +110,10 @@ bool says_shutdown(const SourceError& error) { return error.sqlstate == "57P01" 
 
 }  // namespace
 
-ServerWatch::ServerWatch(Conninfo conninfo, std::string slot, std::string publication, std::vector<std::string> tables,
-                         std::uint64_t seed)
+ServerWatch::ServerWatch(std::function<Conninfo()> conninfo, std::string slot, std::string publication,
+                         std::vector<std::string> tables, std::uint64_t seed)
     : conninfo_(std::move(conninfo)),
+      target_(conninfo_().target()),
       slot_(std::move(slot)),
       publication_(std::move(publication)),
       tables_(std::move(tables)),
@@ -120,14 +122,14 @@ ServerWatch::ServerWatch(Conninfo conninfo, std::string slot, std::string public
 void ServerWatch::step(Instant now, bool readable) {
   if (connection_.state() == State::closed) {
     if (now < connect_at_) return;
-    connection_.connect(conninfo_, now);
+    connection_.connect(conninfo_(), now);
     question_ = Question::none;
   }
   if (connection_.state() == State::ready && readable) connection_.check_idle();
   const State state = connection_.step(now);
   if (state == State::closed) return lost(now);
   if (state == State::busy && now >= answer_deadline_) {
-    connection_.abandon({"", target().to_string() + ": no answer to a query within 10 s"});
+    connection_.abandon({"", target().to_string() + ": no answer to a query in time"});
     return lost(now);
   }
   if (state != State::ready) return;
@@ -136,7 +138,8 @@ void ServerWatch::step(Instant now, bool readable) {
 }
 
 void ServerWatch::ask_next(Instant now) {
-  answer_deadline_ = now + kAnswerTimeout;
+  const bool in_haste = facts_ && facts_->wal_sender_timeout.count() > 0;
+  answer_deadline_ = now + (in_haste ? std::min<Duration>(kAnswerTimeout, facts_->wal_sender_timeout) : kAnswerTimeout);
   if (to_look_up_) {
     looked_up_ = *std::exchange(to_look_up_, std::nullopt);
     auto parameters = names_as_arrays();

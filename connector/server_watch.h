@@ -4,7 +4,9 @@
 // hold up. Also answers what only the catalog knows. PostgreSQL manual, "pg_replication_slots". Thread: the loop
 // thread.
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +21,7 @@ namespace walrelay {
 struct SlotFacts {
   bool logical = false;
   bool temporary = false;
+  bool synced = false;  // 17+: a copy kept by a standby, or, on a primary, left from when it was one
   bool active = false;
   int active_pid = 0;
   std::string plugin;
@@ -54,12 +57,15 @@ class ServerWatch {
   static constexpr Duration kPublicationInterval = std::chrono::seconds(30);
 
   // `tables`: the configured ones, "schema.table".
-  ServerWatch(Conninfo conninfo, std::string slot, std::string publication, std::vector<std::string> tables,
-              std::uint64_t seed);
+  // `conninfo` is asked at every connect.
+  ServerWatch(std::function<Conninfo()> conninfo, std::string slot, std::string publication,
+              std::vector<std::string> tables, std::uint64_t seed);
 
   // `readable`: its descriptor is.
   void step(Instant now, bool readable);
   void refresh(Instant now) { facts_due_ = now; }
+  // Earlier than by the interval.
+  void refresh_by(Instant due) { facts_due_ = std::min(facts_due_, due); }
 
   // Of the present connection; none while it is not there.
   [[nodiscard]] const std::optional<ServerFacts>& facts() const { return facts_; }
@@ -73,7 +79,7 @@ class ServerWatch {
   void look_up(RelationId relation_id);
   [[nodiscard]] std::optional<Ancestry> take_ancestry() { return std::exchange(ancestry_, std::nullopt); }
 
-  [[nodiscard]] const PgTarget& target() const { return conninfo_.target(); }
+  [[nodiscard]] const PgTarget& target() const { return target_; }
   [[nodiscard]] bool tls() const { return connection_.raw() != nullptr && PQsslInUse(connection_.raw()) != 0; }
   [[nodiscard]] int descriptor() const { return connection_.descriptor(); }
   [[nodiscard]] bool wants_write() const { return connection_.wants_write(); }
@@ -88,7 +94,8 @@ class ServerWatch {
   void lost(Instant now);
   [[nodiscard]] std::vector<std::string> names_as_arrays() const;
 
-  Conninfo conninfo_;
+  std::function<Conninfo()> conninfo_;
+  PgTarget target_;
   std::string slot_;
   std::string publication_;
   std::vector<std::string> tables_;

@@ -48,8 +48,8 @@ Lsn before_page_header(Lsn position) {
 
 Supervisor::Supervisor(SupervisorParts parts, std::uint64_t seed)
     : parts_(std::move(parts)),
-      watch_(query_conninfo(parts_.config), parts_.config.postgres.slot, parts_.config.postgres.publication,
-             tables_of(parts_.config), seed),
+      watch_([this] { return query_conninfo(parts_.connection()); }, parts_.config.postgres.slot,
+             parts_.config.postgres.publication, tables_of(parts_.config), seed),
       sink_(parts_.make_sink()),
       backoff_({}, seed + 1),
       sink_backoff_({}, seed + 2) {}
@@ -142,14 +142,24 @@ void Supervisor::wait_for_facts(Instant now) {
 
 bool Supervisor::slot_is_usable(const ServerFacts& facts) {
   const auto& postgres = parts_.config.postgres;
-  const SlotVerdict verdict = judge_slot(facts, postgres.slot, postgres.publication);
+  const SlotVerdict verdict = judge_slot(facts, postgres.slot, postgres.publication, parts_.router.wants_messages());
   switch (verdict.kind) {
     case SlotVerdict::Kind::usable:
       return true;
     case SlotVerdict::Kind::taken:
+      watch_.refresh_by(facts.as_of + kStandbyInterval);
+      // Our own connection that broke: the server has not noticed yet. No other instance is at work, so we are not
+      // ready.
+      if (facts.slot->active_pid == own_walsender_) return false;
       if (phase_ != Phase::standby) log_info("standby", verdict.reason, {{"slot", postgres.slot}});
       parts_.board.unblock(ReadySubject::server);
       enter(Phase::standby, RelayState::standby);
+      return false;
+    case SlotVerdict::Kind::not_yet:
+      if (std::exchange(last_logged_, verdict.reason) != verdict.reason)
+        log_warning("server_is_standby", verdict.reason);
+      parts_.board.block(ReadySubject::server, verdict.reason);
+      enter(Phase::waiting, RelayState::connecting);
       return false;
     case SlotVerdict::Kind::unusable:
       stop(ExitCode::cannot_start, verdict.reason);
@@ -176,7 +186,7 @@ bool Supervisor::starts_with_all_tables() {
 }
 
 void Supervisor::open_session(Instant now) {
-  source_.emplace(replication_conninfo(parts_.config.postgres.dsn, parts_.config.postgres.slot), now);
+  source_.emplace(replication_conninfo(parts_.connection().dsn, parts_.config.postgres.slot), now);
   enter(Phase::connecting, RelayState::connecting);
   connect(now);
 }
@@ -257,6 +267,7 @@ void Supervisor::begin_streaming(Instant now) {
                         watch_.facts() ? watch_.facts()->wal_sender_timeout : std::chrono::milliseconds(60'000), now);
   backoff_.reset();
   last_logged_.clear();
+  own_walsender_ = source_->backend_pid();
   enter(Phase::streaming, RelayState::streaming);
   parts_.board.unblock(ReadySubject::server);
   const int version = source_->server_version();

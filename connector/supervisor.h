@@ -32,6 +32,7 @@ struct SupervisorParts {
   const Clock& clock;
   std::function<std::unique_ptr<Sink>()> make_sink;  // again after a fatal error of the sink
   SignalFd& signals;
+  std::function<PostgresOptions()> connection;  // how to reach the server, asked at each connect
 };
 
 class Supervisor {
@@ -46,7 +47,9 @@ class Supervisor {
   static constexpr Duration kLossReadMax = std::chrono::seconds(3);
   static constexpr Duration kSleepMax = std::chrono::seconds(1);  // also the heartbeat's longest pause
 
-  static constexpr Duration kSinkAwayTold = std::chrono::seconds(2);
+  static constexpr Duration kAwayTold = std::chrono::seconds(2);
+  // How soon a standby sees that the slot is free.
+  static constexpr Duration kStandbyInterval = std::chrono::milliseconds(500);
   static constexpr Duration kStatisticsInterval = std::chrono::milliseconds(250);
 
   enum class Phase : std::uint8_t {
@@ -93,6 +96,7 @@ class Supervisor {
   void report_statistics(Instant now);
   void report_sink(Instant now);
   void report_stall(Instant now);
+  void report_queries(Instant now);
   void report_publication();
   [[nodiscard]] std::string not_published(const std::string& table) const;
   void sleep(Instant now);
@@ -134,6 +138,9 @@ class Supervisor {
   std::optional<Instant> sink_away_since_;
   std::string sink_trouble_;  // why it cannot be reached, as the log has it; "" if it has nothing
   std::vector<std::string> unpublished_;
+  std::string publication_fault_;  // as told
+  std::optional<Instant> queries_away_since_;
+  int own_walsender_ = 0;  // PID, of the last session
 };
 
 }  // namespace walrelay

@@ -7,6 +7,7 @@
 #include "connector/commands/command_support.h"
 #include "connector/observe/log.h"
 #include "connector/postgres/pg_quote.h"
+#include "connector/postgres/slot_verdict.h"
 #include "connector/sink_factory.h"
 #include "connector/supervisor.h"
 
@@ -30,6 +31,7 @@ void Supervisor::report(Instant now) {
   report_statistics(now);
   report_sink(now);
   report_stall(now);
+  report_queries(now);
   report_publication();
 }
 
@@ -56,7 +58,7 @@ void Supervisor::report_sink(Instant now) {
   if (!sink_away_since_) sink_away_since_ = now;
   if (health.why == sink_trouble_) return;
   parts_.board.block(ReadySubject::sink, health.why);
-  if (now - *sink_away_since_ < kSinkAwayTold) return;
+  if (now - *sink_away_since_ < kAwayTold) return;
   parts_.board.set_last_error(health.why, parts_.clock.wall());
   if (sink_trouble_.empty()) log_warning("sink_away", health.why);
   sink_trouble_ = std::move(health.why);
@@ -83,17 +85,38 @@ std::string Supervisor::not_published(const std::string& table) const {
       table, publication, quote_identifier(publication), quote_table(table));
 }
 
+// A stream goes on without the ordinary connection; lag, a shutdown and the slot's state are not seen then.
+void Supervisor::report_queries(Instant now) {
+  if (watch_.facts() || phase_ != Phase::streaming) {
+    if (queries_away_since_) parts_.board.unblock(ReadySubject::queries);
+    queries_away_since_.reset();
+    return;
+  }
+  if (!queries_away_since_) queries_away_since_ = now;
+  const auto& why = watch_.failure().message;
+  if (now - *queries_away_since_ < kAwayTold || why.empty()) return;
+  parts_.board.block(ReadySubject::queries, why);
+  if (std::exchange(last_logged_, why) != why) log_warning("queries_away", why);
+}
+
 void Supervisor::report_publication() {
   const auto& missing = watch_.unpublished();
-  if (!missing || *missing == unpublished_) return;
+  if (exit_ || !missing || !watch_.facts()) return;
+  auto fault = publication_fault(*watch_.facts(), parts_.config.postgres.publication);
+  if (*missing == unpublished_ && fault == publication_fault_) return;
   unpublished_ = *missing;
-  if (unpublished_.empty()) return parts_.board.unblock(ReadySubject::publication);
+  publication_fault_ = std::move(fault);
   std::vector<std::string> reasons;
+  if (!publication_fault_.empty()) {
+    reasons.push_back(publication_fault_);
+    log_error("publication_unfit", publication_fault_);
+  }
   for (const auto& table : unpublished_) {
     reasons.push_back(not_published(table));
     log_error("table_not_published", reasons.back(),
               {{"table", table}, {"publication", parts_.config.postgres.publication}});
   }
+  if (reasons.empty()) return parts_.board.unblock(ReadySubject::publication);
   parts_.board.block(ReadySubject::publication, join(reasons, "; "));
 }
 

@@ -53,6 +53,7 @@ struct OutboxRouter::State {
   std::vector<Outbox> outboxes;
   RelationCache relations;
   std::unordered_map<RelationId, BoundRelation> bound;
+  std::unordered_map<RelationId, std::size_t> seen_by_name;  // outboxes, over all sessions
   EventFiller filler;
   Rejection rejection;  // of rows that belong to no outbox yet
 
@@ -106,13 +107,18 @@ void OutboxRouter::reset() {
   state_->bound.clear();
 }
 
-// A table keeps its outbox for the session even if it is renamed: it is the same table, and its rows are still wanted.
+// A table keeps its outbox even if it is renamed: it is the same table, and its rows are still wanted.
 RelationUse OutboxRouter::relation(const RelationMessage& message) {
   const auto& described = state_->relations.store(message);
   auto& bound = state_->bound[message.relation_id];
   const auto by_name = state_->find(described.name, false);
-  if (by_name) return state_->bind_to(*by_name, described, bound);
+  if (by_name) {
+    state_->seen_by_name[message.relation_id] = *by_name;
+    return state_->bind_to(*by_name, described, bound);
+  }
   if (bound.use == RelationUse::outbox) return state_->bind_to(bound.outbox, described, bound);
+  if (const auto seen = state_->seen_by_name.find(message.relation_id); seen != state_->seen_by_name.end())
+    return state_->bind_to(seen->second, described, bound);
   bound.use = RelationUse::unknown;  // what was ignored may have become a partition
   return bound.use;
 }

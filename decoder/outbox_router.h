@@ -61,7 +61,8 @@ class OutboxRouter {
   OutboxRouter& operator=(OutboxRouter&&) noexcept;
   ~OutboxRouter();
 
-  // Forgets all relations: the server describes them again in a new session.
+  // Forgets what relations look like: the server describes them again in a new session. Which outbox a table was, by
+  // its name, is remembered with its id.
   void reset();
 
   // Binds the mapping to the columns by name. A mapped column that is missing makes each row of the table a rejection.

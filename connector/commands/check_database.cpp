@@ -164,6 +164,29 @@ void check_age(Findings& findings, PgConnection& connection, const SlotInfo& slo
   }
 }
 
+// What a failover does to the slot.
+void check_failover(Findings& findings, const ServerInfo& server, const SlotInfo& slot) {
+  constexpr auto kCheck = "slot.failover";
+  if (server.version_number < 170'000) {
+    const auto text =
+        fmt::format("PostgreSQL {} has no failover slots: after a failover the slot is not there", server.version);
+    if (!server.has_standby) return findings.ok(kCheck, text + "; no standby is known");
+    return findings.warning(kCheck, text, "after a failover: walrelay recover; or upgrade to PostgreSQL 17 or later");
+  }
+  if (!slot.failover) {
+    const auto text = fmt::format("slot \"{}\" is no failover slot: standbys keep no copy of it", slot.name);
+    if (!server.has_standby) return findings.ok(kCheck, text + "; no standby is known");
+    return findings.warning(kCheck, text, "walrelay init --failover");
+  }
+  findings.ok(kCheck, fmt::format("slot \"{}\" is a failover slot", slot.name));
+  if (!server.has_standby || !server.synchronized_standby_slots.empty()) return;
+  findings.warning("server.synchronized_standby_slots",
+                   "synchronized_standby_slots is empty: events can be published that a standby does not have yet, and "
+                   "would not have if it were promoted then",
+                   "ALTER SYSTEM SET synchronized_standby_slots = 'the standby''s physical slot'; at the price of "
+                   "waiting for it");
+}
+
 // Only slot_problems() that are none leave something to look at.
 void check_usable_slot(Findings& findings, PgConnection& connection, const SlotInfo& slot, const Config& config,
                        bool publication_exists) {
@@ -191,9 +214,11 @@ void check_slot(Findings& findings, PgConnection& connection, const ServerInfo& 
                    "walrelay init makes it; run never does, as it could not tell what was missed");
     return;
   }
-  const auto problems = slot_problems(*slot, server.database);
+  const auto problems = slot_problems(*slot, server);
   add_problems(findings, "slot", problems);
-  if (problems.empty()) check_usable_slot(findings, connection, *slot, config, publication_exists);
+  if (!problems.empty()) return;
+  check_usable_slot(findings, connection, *slot, config, publication_exists);
+  check_failover(findings, server, *slot);
 }
 
 void check_all(Findings& findings, PgConnection& connection, const Config& config) {

@@ -114,6 +114,9 @@ class Parser {
           "--column-list", init_.column_list,
           wrapped("publish only the columns that are used (PostgreSQL 15+); dropping one with CASCADE then takes "
                   "the table out of the publication"));
+      command.add_flag("--failover", init_.failover,
+                       wrapped("let standbys keep a copy of the slot, so that it is there after a failover (PostgreSQL "
+                               "17+); also for a slot that exists"));
       command.add_option("--role", init_.role, "grant what a relay needs to this role")->type_name("NAME");
     }
     if (name == "check") command.add_flag("--json", check_.json, "print the findings as JSON");

@@ -35,9 +35,8 @@ ExitCode exit_code_of(const PgError& error) {
   return error.trouble() == PgTrouble::permanent ? ExitCode::cannot_start : ExitCode::check_failed;
 }
 
-Conninfo query_conninfo(const Config& config) {
-  const auto& postgres = config.postgres;
-  return query_conninfo(postgres.query_dsn.empty() ? postgres.dsn : postgres.query_dsn, postgres.slot);
+Conninfo query_conninfo(const PostgresOptions& options) {
+  return query_conninfo(options.query_dsn.empty() ? options.dsn : options.query_dsn, options.slot);
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {

@@ -21,7 +21,8 @@ void say(std::string_view line);        // a line for people, to stderr
 [[nodiscard]] ExitCode exit_code_of(const PgError& error);
 
 // How ordinary queries reach the server: postgres.query_dsn, or else postgres.dsn.
-[[nodiscard]] Conninfo query_conninfo(const Config& config);
+[[nodiscard]] Conninfo query_conninfo(const PostgresOptions& options);
+[[nodiscard]] inline Conninfo query_conninfo(const Config& config) { return query_conninfo(config.postgres); }
 
 [[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
 

@@ -11,6 +11,7 @@ namespace walrelay {
 struct InitFlags {
   bool print = false;        // print the SQL, change nothing
   bool column_list = false;  // publish only the mapped columns (PostgreSQL 15+)
+  bool failover = false;     // let standbys keep a copy of the slot (PostgreSQL 17+)
   std::string role;          // grant to this role; "" = the role connected as
   std::string preset;        // as given by --preset; "" = propose one from the table's columns
 };

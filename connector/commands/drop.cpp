@@ -49,7 +49,8 @@ void remove_progress(const Config& config) {
 
 ExitCode drop(const Config& config, const DropFlags& flags) {
   PgConnection connection(query_conninfo(config));
-  const auto& [dsn, query_dsn, slot_name, publication] = config.postgres;
+  const auto& slot_name = config.postgres.slot;
+  const auto& publication = config.postgres.publication;
   const auto slot = read_slot(connection, slot_name);
   if (slot && slot->active) {
     throw PgError("55006", fmt::format("slot \"{}\" is in use by {}", slot_name, describe_user(*slot)),

@@ -20,6 +20,10 @@ void print_sql(const Config& config, const InitPlan& plan) {
     out += "-- After the publication, and not in a transaction that has written anything:\n";
     out += fmt::format("{};\n", create_slot_sql(config.postgres.slot));
   }
+  if (plan.enable_failover) {
+    out += fmt::format("-- On a connection with replication=database: {};\n",
+                       enable_failover_command(config.postgres.slot));
+  }
   print_out(out);
 }
 
@@ -76,6 +80,10 @@ ExitCode init(const Config& config, const InitFlags& flags) {
   for (const auto& kept : plan.kept) say("kept " + kept);
   for (const auto& step : plan.steps) run_step(connection, step);
   if (plan.make_slot) make_slot(connection, config);
+  if (plan.enable_failover) {
+    enable_failover(replication_conninfo(config.postgres.dsn, config.postgres.slot), config.postgres.slot);
+    say(fmt::format("made slot \"{}\" a failover slot", config.postgres.slot));
+  }
   if (plan.slot_is_older) warn_of_old_slot(connection, config);
   print_out(propose_config(config, plan.outboxes, flags.role));
   return ExitCode::done;

@@ -47,6 +47,8 @@ class Planner {
   InitPlan plan() {
     plan_.server = read_server(connection_);
     check_server();
+    check_messages();
+    check_failover();
     for (const auto& rules : config_.outboxes) plan_outbox(rules);
     plan_role();
     plan_publication();
@@ -67,6 +69,21 @@ class Planner {
       problem(fmt::format("column lists need PostgreSQL 15, this is {}", plan_.server.version),
               "leave out --column-list");
     }
+  }
+
+  void check_messages() {
+    const bool wanted = std::any_of(config_.outboxes.begin(), config_.outboxes.end(),
+                                    [](const OutboxRules& rules) { return !rules.messages.empty(); });
+    if (!wanted || plan_.server.version_number >= 140'000) return;
+    problem(fmt::format("PostgreSQL {} does not send pg_logical_emit_message to pgoutput", plan_.server.version),
+            "upgrade to PostgreSQL 14 or later, or use an outbox table");
+  }
+
+  void check_failover() {
+    if (!flags_.failover || plan_.server.version_number >= 170'000) return;
+    problem(fmt::format("failover slots need PostgreSQL 17, this is {}", plan_.server.version),
+            "leave out --failover; after a failover the slot has to be made anew, and what was committed in between "
+            "published from the table");
   }
 
   void plan_outbox(OutboxRules rules) {
@@ -211,8 +228,9 @@ class Planner {
   void plan_slot() {
     const auto slot = read_slot(connection_, config_.postgres.slot);
     plan_.make_slot = !slot;
+    plan_.enable_failover = flags_.failover && !(slot && slot->failover);
     if (!slot) return;
-    for (auto& found : slot_problems(*slot, plan_.server.database)) plan_.problems.push_back(std::move(found));
+    for (auto& found : slot_problems(*slot, plan_.server)) plan_.problems.push_back(std::move(found));
     plan_.kept.push_back(fmt::format("slot {}", quote_identifier(config_.postgres.slot)));
     plan_.slot_is_older = new_publication_;
   }

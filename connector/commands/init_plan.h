@@ -24,6 +24,7 @@ struct InitPlan {
   std::vector<OutboxRules> outboxes;  // presets filled in
   std::vector<InitStep> steps;        // in this order; the slot's, which comes last, is apart
   bool make_slot = false;
+  bool enable_failover = false;
   bool slot_is_older = false;      // than the publication that the steps make
   std::vector<std::string> kept;   // what is there and fits
   std::vector<std::string> hints;  // what is superfluous or left to do

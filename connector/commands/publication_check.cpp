@@ -96,7 +96,7 @@ std::vector<Problem> column_list_problems(const std::string& publication, const 
   return problems;
 }
 
-std::vector<Problem> slot_problems(const SlotInfo& slot, const std::string& database) {
+std::vector<Problem> slot_problems(const SlotInfo& slot, const ServerInfo& server) {
   const auto elsewhere = fmt::format(
       "drop it (SELECT pg_drop_replication_slot({});) if nobody needs it, or choose another name "
       "with --slot",
@@ -105,9 +105,10 @@ std::vector<Problem> slot_problems(const SlotInfo& slot, const std::string& data
   if (slot.plugin != "pgoutput") {
     return {{fmt::format("slot \"{}\" uses the plugin {}, not pgoutput", slot.name, slot.plugin), elsewhere}};
   }
-  if (slot.database != database) {
-    return {{fmt::format("slot \"{}\" belongs to database \"{}\", not \"{}\"", slot.name, slot.database, database),
-             "connect to that database, or choose another name with --slot"}};
+  if (slot.database != server.database) {
+    return {
+        {fmt::format("slot \"{}\" belongs to database \"{}\", not \"{}\"", slot.name, slot.database, server.database),
+         "connect to that database, or choose another name with --slot"}};
   }
   if (slot.lost()) {
     const auto reason =
@@ -117,7 +118,7 @@ std::vector<Problem> slot_problems(const SlotInfo& slot, const std::string& data
                      slot.name, reason, slot.confirmed_lsn ? slot.confirmed_lsn->to_string() : "an unknown position"),
          "walrelay drop, then walrelay init; publish the missing rows again from the table"}};
   }
-  if (slot.synced) {
+  if (slot.synced && server.in_recovery) {
     return {{fmt::format("slot \"{}\" is a copy that is kept up to date on a standby", slot.name),
              "connect to the primary, or promote this server"}};
   }

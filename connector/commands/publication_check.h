@@ -22,7 +22,7 @@ struct Problem {
                                                         const TableInfo& table, const std::vector<std::string>& mapped);
 
 // Why a slot is of no use to this relay; empty if it is.
-[[nodiscard]] std::vector<Problem> slot_problems(const SlotInfo& slot, const std::string& database);
+[[nodiscard]] std::vector<Problem> slot_problems(const SlotInfo& slot, const ServerInfo& server);
 
 // A table that logical decoding never sees; empty if it does.
 [[nodiscard]] std::vector<Problem> table_problems(const TableInfo& table);

@@ -7,6 +7,7 @@
 
 #include "connector/commands/command_support.h"
 #include "connector/commands/commands.h"
+#include "connector/config/load_config.h"
 #include "connector/observe/admin_server.h"
 #include "connector/observe/log.h"
 #include "connector/observe/version.h"
@@ -37,7 +38,8 @@ ExitCode run_relay(const Config& config, const RunFlags& flags) {
   if (config.sink.type == SinkType::kafka) {
     for (const auto& warning : kafka_warnings(config.sink.kafka)) log_warning("configuration", warning);
   }
-  Supervisor supervisor({config, router, metrics, board, clock, [&] { return make_sink(config); }, signals},
+  Supervisor supervisor({config, router, metrics, board, clock, [&] { return make_sink(config); }, signals,
+                         [&] { return reread_secrets(config.postgres); }},
                         std::random_device{}());
   std::optional<AdminServer> admin;
   if (!config.http.listen.empty()) admin.emplace(config.http.listen, pages);

@@ -17,6 +17,9 @@ struct PostgresOptions {
   std::string query_dsn;  // for ordinary connections; "" = dsn
   std::string slot = "walrelay";
   std::string publication = "walrelay";
+  // As they were given, with ${file:...} in them: see reread_secrets() in load_config.h.
+  std::string dsn_as_given;
+  std::string query_dsn_as_given;
 };
 
 enum class SinkType : std::uint8_t { kafka, stdout_lines, file };

@@ -97,6 +97,7 @@ void ConfigBuilder::apply(const Setting& setting) {
 
 void ConfigBuilder::set(const Target& target, const TextField& field) {
   field.place(config_) = checked(target.setting, field.check, field.secret);
+  if (field.as_given != nullptr) field.as_given(config_) = std::get<std::string>(target.setting.value);
 }
 
 void ConfigBuilder::set(const Target& target, const CountField& field) {

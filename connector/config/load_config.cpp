@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "connector/config/config_file.h"
+#include "connector/config/dsn.h"
+#include "connector/config/variables.h"
 
 namespace walrelay {
 namespace {
@@ -26,6 +28,15 @@ bool has_property(const Config& config, std::string_view name) {
   return std::any_of(all.begin(), all.end(), [&](const auto& p) { return p.first == name && !p.second.empty(); });
 }
 
+void reread(std::string& text, const std::string& as_given) {
+  if (as_given.find("${file:") == std::string::npos) return;
+  try {
+    std::string now = expand_variables(as_given, {});
+    if (conninfo_problem(now).empty()) text = std::move(now);
+  } catch (const ConfigError&) {  // it is being replaced, or is gone: the old one is as good as any
+  }
+}
+
 }  // namespace
 
 Config load_config(const ConfigRequest& request) {
@@ -36,6 +47,12 @@ Config load_config(const ConfigRequest& request) {
   for (const Setting& setting : file) builder.apply(setting);
   for (const Setting& setting : request.settings) builder.apply(setting);
   return builder.finish(request.mapping);
+}
+
+PostgresOptions reread_secrets(PostgresOptions options) {
+  reread(options.dsn, options.dsn_as_given);
+  reread(options.query_dsn, options.query_dsn_as_given);
+  return options;
 }
 
 void require_outbox(const Config& config, std::string_view command) {

@@ -20,6 +20,10 @@ struct ConfigRequest {
 // Throws ConfigError.
 [[nodiscard]] Config load_config(const ConfigRequest& request);
 
+// The same with what ${file:...} in dsn and query_dsn holds now, for each new connection: a password may have been
+// changed. What cannot be read at this moment stays as it is.
+[[nodiscard]] PostgresOptions reread_secrets(PostgresOptions options);
+
 // What a command cannot do without, else ConfigError with the way to say it.
 void require_outbox(const Config& config, std::string_view command);
 void require_sink(const Config& config, std::string_view command);

@@ -35,13 +35,14 @@ LogLevel& log_level(Config& c) { return c.log.level; }
 
 const std::array kOptions = std::to_array<Option>({
     {"postgres.dsn",
-     TextField{[](Config& c) -> std::string& { return c.postgres.dsn; }, dsn_problem, "libpq connection string", true},
+     TextField{[](Config& c) -> std::string& { return c.postgres.dsn; }, dsn_problem, "libpq connection string", true,
+               [](Config& c) -> std::string& { return c.postgres.dsn_as_given; }},
      "--dsn",
      "how to reach PostgreSQL: libpq key/value string or URI; PG* variables, ~/.pgpass and service files work as with "
      "psql"},
     {"postgres.query_dsn",
      TextField{[](Config& c) -> std::string& { return c.postgres.query_dsn; }, dsn_problem, "libpq connection string",
-               true},
+               true, [](Config& c) -> std::string& { return c.postgres.query_dsn_as_given; }},
      "", "for ordinary connections where they need another address than replication; empty: the same as dsn"},
     {"postgres.slot",
      TextField{[](Config& c) -> std::string& { return c.postgres.slot; }, slot_name_problem, "1 to 63 of a-z, 0-9, _"},

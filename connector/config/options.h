@@ -28,6 +28,8 @@ struct TextField {
   TextCheck check;
   std::string_view form;  // for the documentation: "host:port"
   bool secret = false;    // holds passwords: never repeated in a message, masked when printed
+  std::string& (*as_given)(Config&) =
+      nullptr;  // where the text goes before ${...} is replaced, if that is wanted again
 };
 
 struct CountField {

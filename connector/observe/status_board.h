@@ -28,8 +28,8 @@ inline constexpr std::array<std::string_view, 6> kRelayStateNames = {"starting",
                                                                      "standby",  "waiting_for_sink", "draining"};
 
 // What readiness depends on; each has at most one reason at a time.
-enum class ReadySubject : std::uint8_t { server, sink, publication, stream };
-inline constexpr std::size_t kReadySubjects = 4;
+enum class ReadySubject : std::uint8_t { server, queries, sink, publication, stream };
+inline constexpr std::size_t kReadySubjects = 5;
 
 struct ServerIdentity {
   std::string host;     // host:port or the socket's path

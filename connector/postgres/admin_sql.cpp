@@ -44,6 +44,10 @@ std::string create_slot_sql(std::string_view slot) {
   return fmt::format("SELECT pg_create_logical_replication_slot({}, 'pgoutput')", quote_literal(slot));
 }
 
+std::string enable_failover_command(std::string_view slot) {
+  return fmt::format("ALTER_REPLICATION_SLOT {} (FAILOVER true)", quote_identifier(slot));
+}
+
 std::string create_role_sql(std::string_view role) {
   return fmt::format("CREATE ROLE {} LOGIN REPLICATION", quote_identifier(role));
 }

@@ -25,6 +25,8 @@ struct PublicationTable {
 [[nodiscard]] std::string create_slot_sql(std::string_view slot);
 
 // "CREATE ROLE ..." without a password.
+// Not SQL, but a command of the replication protocol.
+[[nodiscard]] std::string enable_failover_command(std::string_view slot);
 [[nodiscard]] std::string create_role_sql(std::string_view role);
 [[nodiscard]] std::string alter_role_sql(std::string_view role);
 [[nodiscard]] std::string grant_connect_sql(std::string_view role, std::string_view database);

@@ -37,6 +37,7 @@ SlotInfo slot_from(const PgRow& row) {
   slot.confirmed_lsn = row.lsn("confirmed_flush_lsn");
   slot.wal_status = row.text("wal_status");
   slot.invalidation_reason = row.text("invalidation_reason");
+  slot.failover = row.flag("failover");
   slot.synced = row.flag("synced");
   slot.safe_wal_bytes = maybe_number(row, "safe_wal_size");
   slot.lag_bytes = maybe_number(row, "lag_bytes");
@@ -102,7 +103,11 @@ ServerInfo read_server(PgConnection& connection) {
           "current_setting('max_replication_slots') AS slots_max, (SELECT count(*) FROM pg_replication_slots) AS "
           "slots_used, current_setting('max_wal_senders') AS senders_max, (SELECT count(*) FROM pg_stat_replication) "
           "AS "
-          "senders_used, current_database() AS database, current_user AS role, ") +
+          "senders_used, (SELECT count(*) > 0 FROM pg_replication_slots WHERE slot_type = 'physical') OR (SELECT "
+          "count(*) > 0 FROM pg_stat_replication r WHERE r.application_name NOT LIKE 'walrelay/%' AND NOT EXISTS "
+          "(SELECT FROM pg_replication_slots s WHERE s.active_pid = r.pid AND s.slot_type = 'logical')) AS "
+          "has_standby, coalesce(current_setting('synchronized_standby_slots', true), '') AS standby_slots, "
+          "current_database() AS database, current_user AS role, ") +
       kWalLsn + " AS wal_lsn");
   const auto row = rows[0];
   ServerInfo facts;
@@ -116,6 +121,8 @@ ServerInfo read_server(PgConnection& connection) {
   facts.slots_used = row.number("slots_used");
   facts.senders_max = row.number("senders_max");
   facts.senders_used = row.number("senders_used");
+  facts.has_standby = row.flag("has_standby");
+  facts.synchronized_standby_slots = row.text("standby_slots");
   facts.database = row.text("database");
   facts.user = row.text("role");
   return facts;
@@ -126,7 +133,8 @@ std::vector<SlotInfo> read_slots(PgConnection& connection, const std::optional<s
       std::string(
           "SELECT s.slot_name, s.plugin, s.slot_type, s.database, s.temporary, s.active, s.active_pid, s.restart_lsn, "
           "s.confirmed_flush_lsn, s.wal_status, s.safe_wal_size, to_jsonb(s)->>'invalidation_reason' AS "
-          "invalidation_reason, (to_jsonb(s)->>'synced')::boolean AS synced, a.application_name, "
+          "invalidation_reason, (to_jsonb(s)->>'failover')::boolean AS failover, "
+          "(to_jsonb(s)->>'synced')::boolean AS synced, a.application_name, "
           "host(a.client_addr) AS client_address, a.usename AS role, greatest(pg_wal_lsn_diff(w.lsn, "
           "s.confirmed_flush_lsn), 0) AS lag_bytes, greatest(pg_wal_lsn_diff(w.lsn, s.restart_lsn), 0) AS "
           "retained_bytes FROM pg_replication_slots s CROSS JOIN (SELECT ") +

@@ -25,6 +25,8 @@ struct ServerInfo {
   std::int64_t slots_used = 0;
   std::int64_t senders_max = 0;
   std::int64_t senders_used = 0;
+  bool has_standby = false;                // one is connected, or has a slot
+  std::string synchronized_standby_slots;  // PostgreSQL 17+; "" before
   std::string database;
   std::string user;
 };
@@ -42,7 +44,8 @@ struct SlotInfo {
   std::optional<Lsn> confirmed_lsn;
   std::string wal_status;                      // reserved, extended, unreserved, lost; "" if none is kept yet
   std::string invalidation_reason;             // PostgreSQL 17+; "" before
-  bool synced = false;                         // PostgreSQL 17+: kept up to date on a standby, not usable there
+  bool failover = false;                       // PostgreSQL 17+: standbys may keep a copy
+  bool synced = false;                         // PostgreSQL 17+: such a copy; also set where a standby was promoted
   std::optional<std::int64_t> safe_wal_bytes;  // left before the slot is lost; unset: without limit
   std::optional<std::int64_t> lag_bytes;       // ServerInfo::wal_lsn minus the confirmed position, never negative
   std::optional<std::int64_t> retained_bytes;  // from restart_lsn on; never negative

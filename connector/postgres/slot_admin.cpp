@@ -121,6 +121,15 @@ void create_slot(PgConnection& creator, PgConnection& observer, const std::strin
   }
 }
 
+void enable_failover(const Conninfo& replication, const std::string& slot) {
+  try {
+    PgConnection(replication).exec_simple(enable_failover_command(slot));
+  } catch (const PgError& error) {
+    throw PgError(error.sqlstate(), fmt::format("cannot make slot \"{}\" a failover slot: {}", slot, error.reason()),
+                  error.sqlstate() == "55006" ? "stop the relay that uses it, then run init again" : error.remedy());
+  }
+}
+
 std::string describe_user(const SlotInfo& slot) {
   auto text = fmt::format("pid {}", slot.active_pid);
   if (!slot.application_name.empty()) text += ", " + slot.application_name;

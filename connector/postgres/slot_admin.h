@@ -30,6 +30,10 @@ void create_slot(PgConnection& creator, PgConnection& observer, const std::strin
 // Whom the session that makes a slot waits for right now: pid, application, query and age of each.
 [[nodiscard]] std::string describe_blockers(PgConnection& observer, int creator_pid);
 
+// Lets standbys keep a copy of the slot, so that it is there after a failover (PostgreSQL 17+). SQL has no such
+// command: `replication` is how to make a replication connection.
+void enable_failover(const Conninfo& replication, const std::string& slot);
+
 // False if there was none. A slot in use is refused, naming the session.
 bool drop_slot(PgConnection& connection, const std::string& slot);
 bool drop_publication(PgConnection& connection, const std::string& publication);

@@ -2,33 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace walrelay {
 
 namespace {
 
 using Kind = SlotVerdict::Kind;
 
-SlotVerdict judge_publication(const ServerFacts& facts, const std::string& publication) {
-  if (!facts.publication_exists) {
-    return {
-        Kind::unusable,
-        fmt::format("publication \"{}\" does not exist in database \"{}\"; `walrelay init` makes publication and slot "
-                    "in the right order (a publication made after the slot does not cover what the slot already holds)",
-                    publication, facts.database)};
-  }
-  if (!facts.publishes_inserts) {
-    return {
-        Kind::unusable,
-        fmt::format(
-            "publication \"{0}\" does not publish inserts; remedy: ALTER PUBLICATION \"{0}\" SET (publish = 'insert')",
-            publication)};
-  }
-  return {};
+// Of a failover slot it has a copy, which may be used once the server is promoted.
+SlotVerdict judge_standby(const ServerFacts& facts, const std::string& name) {
+  return {Kind::not_yet,
+          fmt::format("the server is a standby and {} slot \"{}\"; waiting for its promotion; with several hosts, "
+                      "target_session_attrs=read-write in postgres.dsn finds the primary",
+                      facts.slot ? "only keeps a copy of" : "does not have", name)};
 }
 
 }  // namespace
 
-SlotVerdict judge_slot(const ServerFacts& facts, const std::string& name, const std::string& publication) {
+SlotVerdict judge_slot(const ServerFacts& facts, const std::string& name, const std::string& publication,
+                       bool messages) {
+  if (messages && facts.version < 140'000) {
+    return {Kind::unusable,
+            fmt::format("PostgreSQL {} does not send pg_logical_emit_message to pgoutput, so that messages would be "
+                        "passed over; upgrade to PostgreSQL 14 or later, or use an outbox table",
+                        facts.version / 10'000)};
+  }
+  if (facts.in_recovery && (!facts.slot || facts.slot->synced)) return judge_standby(facts, name);
   if (facts.wal_level != "logical") {
     return {Kind::unusable,
             fmt::format("wal_level is {}; set wal_level = logical in postgresql.conf and restart the server",
@@ -69,7 +69,21 @@ SlotVerdict judge_slot(const ServerFacts& facts, const std::string& name, const 
     return {Kind::taken,
             fmt::format("slot \"{}\" is in use by the connection with PID {}; standing by", name, slot.active_pid)};
   }
-  return judge_publication(facts, publication);
+  auto fault = publication_fault(facts, publication);
+  return {fault.empty() ? Kind::usable : Kind::unusable, std::move(fault)};
+}
+
+std::string publication_fault(const ServerFacts& facts, const std::string& publication) {
+  if (!facts.publication_exists) {
+    return fmt::format(
+        "publication \"{}\" does not exist in database \"{}\"; `walrelay init` makes publication and slot in the right "
+        "order (a publication made after the slot does not cover what the slot already holds)",
+        publication, facts.database);
+  }
+  if (facts.publishes_inserts) return "";
+  return fmt::format(
+      "publication \"{0}\" does not publish inserts; remedy: ALTER PUBLICATION \"{0}\" SET (publish = 'insert')",
+      publication);
 }
 
 bool publication_missing_in_history(const SourceError& error) {

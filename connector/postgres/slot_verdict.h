@@ -13,6 +13,7 @@ struct SlotVerdict {
   enum class Kind : std::uint8_t {
     usable,
     taken,     // another connection streams from it: stand by
+    not_yet,   // waiting helps: the server is a standby
     unusable,  // exit 3: somebody has to change something
     lost,      // exit 5: there is or may be a gap
   };
@@ -20,7 +21,12 @@ struct SlotVerdict {
   std::string reason;  // one line with the remedy; "" if usable
 };
 
-[[nodiscard]] SlotVerdict judge_slot(const ServerFacts& facts, const std::string& slot, const std::string& publication);
+// `messages`: whether an outbox consists of messages.
+[[nodiscard]] SlotVerdict judge_slot(const ServerFacts& facts, const std::string& slot, const std::string& publication,
+                                     bool messages);
+
+// What keeps the publication from sending inserts, with the remedy; "" if nothing does.
+[[nodiscard]] std::string publication_fault(const ServerFacts& facts, const std::string& publication);
 
 // The stream ended because the publication did not exist at the position that was decoded. Creating it now does not
 // help.

@@ -1,10 +1,12 @@
 // Passwords: where they come from, and that they are shown nowhere. The marker is "hunter2".
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "connector/commands/command_line.h"
 #include "connector/config/config_print.h"
 #include "connector/config/dsn.h"
+#include "connector/config/load_config.h"
 #include "tests/support/catch.h"
 #include "tests/support/config_text.h"
 #include "tests/support/temp_dir.h"
@@ -32,6 +34,21 @@ TEST_CASE("${NAME} is an environment variable, ${file:...} a file without its la
   CHECK(slot("${file:" + dir.file("secret") + "}") == "hunter2");
   CHECK(slot("${file:" + dir.file("dos") + "}") == "hunter2");
   CHECK(config_of("[sink.file]\npath = '${file:" + dir.file("two") + "}'\n").sink.file_path == "hunter2\n");
+}
+
+TEST_CASE("a connection string is had again with what its files hold now, and as it was if they cannot be used") {
+  const TempDir dir;
+  write_file(dir.path() / "secret", "hunter2");
+  const auto options =
+      config_of("[postgres]\ndsn = 'dbname=shop password=${file:" + dir.file("secret") + "}'\n").postgres;
+  CHECK(options.dsn == "dbname=shop password=hunter2");
+  write_file(dir.path() / "secret", "hunter3\n");
+  CHECK(reread_secrets(options).dsn == "dbname=shop password=hunter3");
+  write_file(dir.path() / "secret", "not one word");
+  CHECK(reread_secrets(options).dsn == options.dsn);
+  std::filesystem::remove(dir.path() / "secret");
+  CHECK(reread_secrets(options).dsn == options.dsn);
+  CHECK(reread_secrets(options).query_dsn.empty());
 }
 
 TEST_CASE("numbers can come from the environment too") {

@@ -19,6 +19,12 @@ PublicationInfo publishing(std::initializer_list<std::string> names) {
   return facts;
 }
 
+ServerInfo server_of(const std::string& database) {
+  ServerInfo server;
+  server.database = database;
+  return server;
+}
+
 TEST_CASE("a table that is published has no problem, another has the statement that adds it") {
   CHECK(coverage_problems("p", publishing({"outbox"}), table("outbox")).empty());
   const auto problems = coverage_problems("Pub", publishing({"other"}), table("Outbox"));
@@ -66,26 +72,39 @@ TEST_CASE("a row filter and a column list that lacks a mapped column are problem
   CHECK(column_list_problems("p", publication, table("outbox"), {"id", "type"}).empty());
 }
 
+TEST_CASE("a copy of a slot is of no use on a standby, and of use once that is promoted") {
+  SlotInfo slot;
+  slot.name = "s";
+  slot.type = "logical";
+  slot.plugin = "pgoutput";
+  slot.database = "shop";
+  slot.synced = true;
+  auto server = server_of("shop");
+  CHECK(slot_problems(slot, server).empty());
+  server.in_recovery = true;
+  CHECK_THAT(slot_problems(slot, server).at(0).remedy, ContainsSubstring("promote"));
+}
+
 TEST_CASE("only a permanent, logical slot of pgoutput in this database that is not lost is of use") {
   SlotInfo slot;
   slot.name = "s";
   slot.type = "logical";
   slot.plugin = "pgoutput";
   slot.database = "shop";
-  CHECK(slot_problems(slot, "shop").empty());
-  CHECK_THAT(slot_problems(slot, "other").at(0).what, ContainsSubstring("belongs to database \"shop\""));
+  CHECK(slot_problems(slot, server_of("shop")).empty());
+  CHECK_THAT(slot_problems(slot, server_of("other")).at(0).what, ContainsSubstring("belongs to database \"shop\""));
   auto other = slot;
   other.plugin = "wal2json";
-  CHECK_THAT(slot_problems(other, "shop").at(0).what, ContainsSubstring("wal2json"));
+  CHECK_THAT(slot_problems(other, server_of("shop")).at(0).what, ContainsSubstring("wal2json"));
   other = slot;
   other.type = "physical";
-  CHECK(slot_problems(other, "shop").size() == 1);
+  CHECK(slot_problems(other, server_of("shop")).size() == 1);
   other = slot;
   other.wal_status = "lost";
-  CHECK_THAT(slot_problems(other, "shop").at(0).remedy, ContainsSubstring("walrelay init"));
+  CHECK_THAT(slot_problems(other, server_of("shop")).at(0).remedy, ContainsSubstring("walrelay init"));
   other = slot;
   other.temporary = true;
-  CHECK(slot_problems(other, "shop").size() == 1);
+  CHECK(slot_problems(other, server_of("shop")).size() == 1);
 }
 
 TEST_CASE("an unlogged table and a view cannot be relayed") {

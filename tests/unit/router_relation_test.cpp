@@ -150,6 +150,19 @@ TEST_CASE("router: an outbox that is renamed in mid-stream stays one") {
   CHECK(router.route(renamed.insert({"k", "v"}), kCommitTime).status == RouteStatus::event);
 }
 
+TEST_CASE("router: an outbox that was renamed is one in the next session too, a partition is looked up again") {
+  OutboxRouter router({keyed_rules()});
+  (void)router.relation(TestTable(kTableId, "public", "outbox", {{"k"}, {"payload"}}).describe());
+  const TestTable leaf(2, "public", "leaf", {{"k"}, {"payload"}});
+  (void)router.relation(leaf.describe());
+  (void)router.resolve(2, "public.outbox");
+  router.reset();
+  TestTable renamed(kTableId, "public", "outbox_old", {{"k"}, {"payload"}});
+  CHECK(router.relation(renamed.describe()) == RelationUse::outbox);
+  CHECK(router.route(renamed.insert({"k", "v"}), kCommitTime).status == RouteStatus::event);
+  CHECK(router.relation(leaf.describe()) == RelationUse::unknown);
+}
+
 TEST_CASE("router: a new session starts without relations") {
   OutboxRouter router({keyed_rules()});
   TestTable table(kTableId, "public", "outbox", {{"k"}, {"payload"}});

@@ -10,6 +10,7 @@ namespace {
 
 ServerFacts healthy() {
   ServerFacts facts;
+  facts.version = 150'018;
   facts.wal_level = "logical";
   facts.database = "shop";
   facts.position = Lsn{0x500};
@@ -17,6 +18,7 @@ ServerFacts healthy() {
   facts.publishes_inserts = true;
   facts.slot = SlotFacts{.logical = true,
                          .temporary = false,
+                         .synced = false,
                          .active = false,
                          .active_pid = 0,
                          .plugin = "pgoutput",
@@ -27,7 +29,9 @@ ServerFacts healthy() {
   return facts;
 }
 
-SlotVerdict judge(const ServerFacts& facts) { return judge_slot(facts, "walrelay", "outbox_pub"); }
+SlotVerdict judge(const ServerFacts& facts, bool messages = false) {
+  return judge_slot(facts, "walrelay", "outbox_pub", messages);
+}
 
 }  // namespace
 
@@ -66,6 +70,29 @@ TEST_CASE("what somebody has to change is unusable: plugin, kind, database, wal_
   SECTION("no inserts") { facts.publishes_inserts = false; }
   CHECK(judge(facts).kind == Kind::unusable);
   CHECK_FALSE(judge(facts).reason.empty());
+}
+
+TEST_CASE("on a standby a missing slot and a copy of one are waited for, on the promoted server not") {
+  auto facts = healthy();
+  facts.in_recovery = true;
+  CHECK(judge(facts).kind == Kind::usable);  // 16+: a slot of the standby's own
+  facts.slot->synced = true;
+  CHECK(judge(facts).kind == Kind::not_yet);
+  CHECK_THAT(judge(facts).reason, ContainsSubstring("target_session_attrs"));
+  facts.in_recovery = false;
+  CHECK(judge(facts).kind == Kind::usable);
+  facts.slot.reset();
+  CHECK(judge(facts).kind == Kind::lost);
+  facts.in_recovery = true;
+  CHECK(judge(facts).kind == Kind::not_yet);
+}
+
+TEST_CASE("messages are refused from a server that would leave them out") {
+  auto facts = healthy();
+  CHECK(judge(facts, true).kind == Kind::usable);
+  facts.version = 130'016;
+  CHECK(judge(facts, true).kind == Kind::unusable);
+  CHECK(judge(facts, false).kind == Kind::usable);
 }
 
 TEST_CASE("an error about a publication in the past is told from other missing objects") {
