@@ -6,7 +6,7 @@ packages_build=(
   libpq-dev librdkafka-dev libsimdjson-dev libfmt-dev libtomlplusplus-dev libcli11-dev
   prometheus-cpp-dev libcpp-httplib-dev libssl-dev zlib1g-dev libbrotli-dev
 )
-packages_servers=(postgresql util-linux curl)
+packages_servers=(postgresql patchelf util-linux curl)
 packages_kafka=(default-jdk-headless maven)
 packages_librdkafka=(libssl-dev libsasl2-dev zlib1g-dev libzstd-dev liblz4-dev)  # to build it
 packages_demo=(kcat)

@@ -1,6 +1,6 @@
 # What arrives in Kafka of what was written to PostgreSQL.
 
-walrelay_integration_test(data_tests TIMEOUT 120
+walrelay_integration_test(data_tests VERSIONS TIMEOUT 120
   SOURCES
     integration/bad_starts.cpp
     integration/commits.cpp
@@ -11,6 +11,7 @@ walrelay_integration_test(data_tests TIMEOUT 120
     integration/payload_types.cpp
     integration/presets.cpp
     integration/restarts.cpp
+    integration/schema_changes.cpp
     integration/table_shapes.cpp
     support/mock_cluster.cpp
     support/outbox_case.cpp

@@ -1,10 +1,12 @@
 # What breaks while a relay runs: the broker, the server, the connection, the relay itself. Most of these cases wait, and
 # each has servers or a database of its own: ctest -j runs them side by side.
 
-walrelay_integration_test(fault_tests TIMEOUT 240
+walrelay_integration_test(fault_tests VERSIONS TIMEOUT 240
   SOURCES
     integration/fault_broker_paused.cpp
     integration/fault_crash.cpp
+    integration/fault_half_open.cpp
+    integration/fault_high_availability.cpp
     integration/fault_idle.cpp
     integration/fault_outage.cpp
     integration/fault_progress.cpp

@@ -11,7 +11,7 @@ walrelay_test(postgres_tests unit
   LIBRARIES connector PostgreSQL::PostgreSQL
 )
 
-walrelay_integration_test(admin_tests TIMEOUT 120
+walrelay_integration_test(admin_tests VERSIONS TIMEOUT 120
   SOURCES
     integration/admin_check.cpp
     integration/admin_connect.cpp

@@ -21,7 +21,7 @@ std::string named(std::string sql, const std::string& name) {
   return sql;
 }
 
-TEST_CASE("each broken precondition is found by its name, with a remedy") {
+TEST_CASE("each broken precondition is found by its name, with a remedy", "[versions][not17]") {
   const auto broken = GENERATE(
       Broken{"DROP PUBLICATION $DB", "publication", "error", "there is no publication"},
       Broken{"ALTER PUBLICATION $DB SET (publish = 'update')", "publication", "error", "does not publish inserts"},
@@ -118,7 +118,7 @@ TEST_CASE("a server without logical decoding is found by check and refused by in
   CHECK(server.value("SELECT count(*) FROM pg_publication") == "0");
 }
 
-TEST_CASE("full slots, a lost slot and its remedy are found") {
+TEST_CASE("full slots, a lost slot and its remedy are found", "[versions]") {
   PostgresServer server(ServerSettings{{"max_replication_slots", "1"},
                                        {"max_slot_wal_keep_size", "1MB"},
                                        {"min_wal_size", "32MB"},
@@ -149,7 +149,7 @@ std::string about_slot(const std::string& json, const std::string& slot) {
   return json.substr(begin, json.find("{\"slot\"", begin + 1) - begin);
 }
 
-TEST_CASE("status tells lag, retained WAL and the age of the oldest event of a slot that nobody reads") {
+TEST_CASE("status tells lag, retained WAL and the age of the oldest event of a slot that nobody reads", "[versions]") {
   AdminFixture admin;
   CHECK(admin.run("status", {}).status == 1);  // no slot yet
   REQUIRE(admin.init().status == 0);

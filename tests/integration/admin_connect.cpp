@@ -2,7 +2,10 @@
 // pg_connection.h).
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <filesystem>
 
@@ -77,6 +80,33 @@ TEST_CASE("a role and a password of special characters connect by URI, string, e
   write_file(passfile, fmt::format("127.0.0.1:{}:*:relay@x:p@\\:/?#[]%&= '\\\\£ü\n", port));
   std::filesystem::permissions(passfile, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   CHECK(connect_both(fmt::format("{} passfile={}", target, passfile)) == "");
+}
+
+int tcp_option(const PgConnection& connection, int option) {
+  int value = -1;
+  socklen_t length = sizeof value;
+  REQUIRE(getsockopt(PQsocket(connection.get()), IPPROTO_TCP, option, &value, &length) == 0);
+  return value;
+}
+
+TEST_CASE("connections notice a dead peer by keepalives and an unanswered send, in the user's times if given") {
+  PostgresServer server;
+  for (const bool replication : {false, true}) {
+    CAPTURE(replication);
+    const auto connect = [&](const std::string& more) {
+      return PgConnection(replication ? replication_conninfo(server.tcp_dsn() + more, "s")
+                                      : query_conninfo(server.tcp_dsn() + more, "s"));
+    };
+    const PgConnection plain = connect("");
+    CHECK(tcp_option(plain, TCP_KEEPIDLE) == 10);
+    CHECK(tcp_option(plain, TCP_KEEPINTVL) == 5);
+    CHECK(tcp_option(plain, TCP_KEEPCNT) == 3);
+    CHECK(tcp_option(plain, TCP_USER_TIMEOUT) == 20'000);
+    const PgConnection own = connect(" keepalives_idle=77 tcp_user_timeout=5000");
+    CHECK(tcp_option(own, TCP_KEEPIDLE) == 77);
+    CHECK(tcp_option(own, TCP_KEEPINTVL) == 5);
+    CHECK(tcp_option(own, TCP_USER_TIMEOUT) == 5'000);
+  }
 }
 
 TEST_CASE("a wrong password is permanent and is not repeated") {

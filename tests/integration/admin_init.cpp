@@ -6,7 +6,7 @@
 namespace walrelay::test {
 namespace {
 
-TEST_CASE("init makes table, publication and slot, and a second one keeps them") {
+TEST_CASE("init makes table, publication and slot, and a second one keeps them", "[versions]") {
   AdminFixture admin;
   const auto first = admin.init();
   INFO(first.errors);
@@ -172,7 +172,7 @@ TEST_CASE("messages need no table") {
   CHECK_THAT(result.output, ContainsSubstring("messages = \"outbox\""));
 }
 
-TEST_CASE("drop asks, removes slot and publication, and can be repeated") {
+TEST_CASE("drop asks, removes slot and publication, and can be repeated", "[versions]") {
   AdminFixture admin;
   REQUIRE(admin.init().status == 0);
   const auto refused = admin.run("drop", {});

@@ -34,7 +34,7 @@ void insert(AdminFixture& admin, const std::string& type) {
                         type + "', '{\"n\": 1}')");
 }
 
-TEST_CASE("tail prints events from now on, moves no slot and leaves none behind") {
+TEST_CASE("tail prints events from now on, moves no slot and leaves none behind", "[versions]") {
   AdminFixture admin;
   REQUIRE(admin.init().status == 0);
   insert(admin, "before");

@@ -85,7 +85,7 @@ TEST_CASE("a prepared transaction arrives when it is committed, and never when i
 }
 
 // The server spools what exceeds its memory to its disk, and there it could mix up subtransactions.
-TEST_CASE("a large transaction with rolled-back savepoints arrives without them") {
+TEST_CASE("a large transaction with rolled-back savepoints arrives without them", "[versions]") {
   NumberedOutbox outbox;
   outbox.init();
   outbox.exec(fmt::format("ALTER DATABASE \"{}\" SET logical_decoding_work_mem = '64kB'", outbox.name()));
@@ -96,6 +96,52 @@ TEST_CASE("a large transaction with rolled-back savepoints arrives without them"
               insert(501, 505) + "COMMIT");
   outbox.drain();
   CHECK(outbox.keys() == numbers(1, 505));
+}
+
+TEST_CASE("a spooled transaction that rolls back in blocks or as a whole gives nothing") {
+  NumberedOutbox outbox;
+  outbox.init();
+  outbox.exec(fmt::format("ALTER DATABASE \"{}\" SET logical_decoding_work_mem = '64kB'", outbox.name()));
+  outbox.exec(R"(DO $$ BEGIN
+    INSERT INTO outbox SELECT i, repeat('x', 300) FROM generate_series(1, 500) i;
+    BEGIN
+      INSERT INTO outbox SELECT i, repeat('x', 300) FROM generate_series(10001, 10500) i;
+      BEGIN
+        INSERT INTO outbox SELECT i, repeat('x', 300) FROM generate_series(20001, 20500) i;
+        PERFORM 1 / 0;
+      EXCEPTION WHEN division_by_zero THEN
+        INSERT INTO outbox SELECT i, repeat('x', 300) FROM generate_series(30001, 30500) i;
+      END;
+      PERFORM 1 / 0;
+    EXCEPTION WHEN division_by_zero THEN
+      INSERT INTO outbox SELECT i, repeat('x', 300) FROM generate_series(501, 505) i;
+    END;
+  END $$)");
+  outbox.exec("BEGIN; INSERT INTO outbox SELECT i, repeat('x', 300) FROM generate_series(40001, 43000) i; ROLLBACK");
+  outbox.exec("INSERT INTO outbox VALUES (506, 'last')");
+  outbox.drain();
+  CHECK(outbox.keys() == numbers(1, 506));
+}
+
+TEST_CASE("small transactions pass by a large one that is open, and nothing of that comes before its commit") {
+  NumberedOutbox outbox;
+  outbox.init();
+  outbox.exec(fmt::format("ALTER DATABASE \"{}\" SET logical_decoding_work_mem = '64kB'", outbox.name()));
+  RelayProcess relay(outbox.configuration());
+  INFO(relay.log());
+  PgSession large(outbox.database().dsn());
+  const auto insert = [](int first, int last) {
+    return fmt::format("INSERT INTO outbox SELECT i, repeat('x', 200) FROM generate_series({}, {}) i", first, last);
+  };
+  large.exec("BEGIN");
+  large.exec(insert(11, 3'010));
+  for (int n = 1; n <= 10; ++n) outbox.exec(fmt::format("INSERT INTO outbox VALUES ({}, 'small')", n));
+  REQUIRE(outbox.wait_drained());
+  CHECK(outbox.keys() == numbers(1, 10));
+  large.exec(insert(3'011, 6'010));
+  large.exec("COMMIT");
+  REQUIRE(outbox.wait_drained());
+  CHECK((outbox.keys() == numbers(1, 6'010)));
 }
 
 TEST_CASE("a row that its own transaction deletes is an event, and so is one of an emptied table") {

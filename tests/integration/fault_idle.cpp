@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kTwoSegments = 2.0 * 16 * 1024 * 1024;
 
-TEST_CASE("an idle outbox in a busy cluster holds no WAL back, with no right but LOGIN and REPLICATION") {
+TEST_CASE("an idle outbox in a busy cluster holds no WAL back, with no right but LOGIN and REPLICATION", "[versions]") {
   PostgresServer server;
   server.exec("CREATE ROLE relay LOGIN REPLICATION");
   server.exec("CREATE DATABASE neighbour");

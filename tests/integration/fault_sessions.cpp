@@ -25,7 +25,8 @@ void kill_hard(RelayProcess& relay) {
   static_cast<void>(relay.process().wait(seconds(5)));
 }
 
-TEST_CASE("a relay whose walsender is terminated again and again under load goes on without loss or repeat") {
+TEST_CASE("a relay whose walsender is terminated again and again under load goes on without loss or repeat",
+          "[versions]") {
   constexpr int kTimes = 6;
   TestDatabase database;
   Outbox outbox(database.dsn(), database.dsn(), database.name(), shared_kafka());
@@ -81,7 +82,9 @@ TEST_CASE("further instances on a slot are quiet standbys, and one takes over in
   CHECK(is_standby(third));
 
   kill_hard(first);
+  const auto killed_at = std::chrono::steady_clock::now();
   REQUIRE(wait_until(seconds(8), [&] { return is_active(second) || is_active(third); }));
+  CHECK(std::chrono::steady_clock::now() - killed_at < seconds(3));
   RelayProcess& successor = is_active(second) ? second : third;
   RelayProcess& waiting = is_active(second) ? third : second;
   CHECK(wait_until(seconds(5), [&] { return is_standby(waiting); }));
@@ -118,7 +121,7 @@ TEST_CASE("a stream that says nothing is given up within twice wal_sender_timeou
   RelayProcess relay(outbox.configuration());
   REQUIRE(relay.wait_ready());
   const auto walsender = outbox.walsender_pid();
-  CHECK_FALSE(wait_until(3 * kTimeout, [&] { return outbox.walsender_pid() != walsender; }));
+  CHECK_FALSE(wait_until(5 * kTimeout, [&] { return outbox.walsender_pid() != walsender; }));
   CHECK(count_of(relay.log(), "streaming_started") == 1);
 
   REQUIRE(kill(std::stoi(walsender), SIGSTOP) == 0);  // the connection stays up

@@ -11,7 +11,7 @@
 namespace walrelay::test {
 namespace {
 
-TEST_CASE("an idle relay does not hold up the server's fast shutdown, and comes back with it") {
+TEST_CASE("an idle relay does not hold up the server's fast shutdown, and comes back with it", "[versions]") {
   PostgresServer server;
   Outbox outbox(server.dsn(), server.dsn(), unique_name(), shared_kafka());
   RelayProcess relay(outbox.configuration());
@@ -29,7 +29,7 @@ TEST_CASE("an idle relay does not hold up the server's fast shutdown, and comes 
   CHECK(relay.stop() == ExitStatus{143, 0});
 }
 
-TEST_CASE("a relay with unacknowledged events makes way for the server's fast shutdown") {
+TEST_CASE("a relay with unacknowledged events makes way for the server's fast shutdown", "[versions][not13][not18]") {
   PostgresServer server;
   KafkaBroker broker;
   Outbox outbox(server.dsn(), server.dsn(), unique_name(), broker.address());

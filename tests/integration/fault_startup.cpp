@@ -65,6 +65,31 @@ TEST_CASE("a password that is changed under a relay ends it with 3 and a clear l
   CHECK_THAT(log_of_refused_start(relay), ContainsSubstring("password authentication failed for user \"relay\""));
 }
 
+TEST_CASE("a password file that the configuration names is read again at each connect") {
+  GuardedServer guarded;
+  const TempDir directory;
+  const auto file = directory.file("password");
+  write_file(file, std::string(kPassword) + "\n");
+  Outbox outbox(guarded.server().dsn(), guarded.server().dsn("postgres", "relay") + " password=${file:" + file + "}",
+                unique_name(), shared_kafka());
+  RelayProcess relay(outbox.configuration());
+  const bool ready = relay.wait_ready();
+  INFO(relay.log());
+  REQUIRE(ready);
+  const auto walsender = outbox.walsender_pid();
+  write_file(file, "another");
+  guarded.server().exec("ALTER ROLE relay PASSWORD 'another'");
+  guarded.server().exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'relay'");
+  CHECK(wait_until(seconds(15), [&] {
+    const auto now = outbox.walsender_pid();
+    return !now.empty() && now != walsender;
+  }));
+  CHECK(relay.wait_ready());
+  outbox.insert(10);
+  CHECK(outbox.compare().exact());
+  CHECK(relay.log().find("another") == std::string::npos);
+}
+
 TEST_CASE("a role without REPLICATION, a missing database and a pg_hba.conf that rejects end a start with 3") {
   GuardedServer guarded;
   const auto name = unique_name();

@@ -94,6 +94,10 @@ void Outbox::insert_at_once(std::size_t count) {
   inserted_ += count;
 }
 
+void Outbox::go_on_numbering() {
+  inserted_ = std::stoul(session().value("SELECT coalesce(max((payload->>'n')::int), 0) FROM outbox"));
+}
+
 // Only a round trip tells whether the server has closed a connection.
 PgSession& Outbox::live(std::unique_ptr<PgSession>& session) const {
   const auto answers = [&] {

@@ -46,6 +46,8 @@ class Outbox {
   // The same in one transaction.
   void insert_at_once(std::size_t count);
   [[nodiscard]] std::size_t inserted() const { return inserted_; }
+  // After a crash of the server in the midst of an insert(): the next one goes on behind what the table has.
+  void go_on_numbering();
 
   // On a connection that is made anew when the server was away. insert() has one of its own, so that it can go on in
   // the background.

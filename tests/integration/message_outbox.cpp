@@ -16,7 +16,7 @@ std::string emit(const std::string& content, bool transactional = true, const st
 
 std::string numbered(int n) { return fmt::format("{{\"id\": {0}, \"payload\": {{\"n\": {0}}}}}", n); }
 
-TEST_CASE("transactional messages arrive with their commit, and those rolled back never") {
+TEST_CASE("transactional messages arrive with their commit, and those rolled back never", "[versions][not13]") {
   OutboxCase outbox;
   outbox.add_outbox(fmt::format("messages = \"outbox\"\ntopic = \"{}\"", outbox.name()));
   outbox.init();
@@ -33,7 +33,7 @@ TEST_CASE("transactional messages arrive with their commit, and those rolled bac
         Values{R"({"n": 1})", R"({"n": 2})", R"({"n": 3})", R"({"n": 4})", R"({"n": 5})"});
 }
 
-TEST_CASE("a message's fields become topic, key, headers and value as they are written") {
+TEST_CASE("a message's fields become topic, key, headers and value as they are written", "[versions][not13]") {
   OutboxCase outbox;
   outbox.add_outbox("messages = \"outbox\"");
   outbox.init();
@@ -68,6 +68,21 @@ TEST_CASE("a message that is not a JSON object halts the relay, and is not confi
   CHECK(result.status == 4);
   CHECK_THAT(result.errors, ContainsSubstring("messages \"outbox\"") || ContainsSubstring("outbox"));
   CHECK_FALSE(outbox.confirmed_reaches(commit));
+}
+
+TEST_CASE("a server that does not send messages is refused by init, check and run", "[versions][not17][not18]") {
+  OutboxCase outbox;
+  if (std::stoi(outbox.database().value("SHOW server_version_num")) >= 140'000) return;
+  outbox.add_outbox(fmt::format("messages = \"outbox\"\ntopic = \"{}\"", outbox.name()));
+  const auto made = outbox.run("init");
+  CHECK(made.status == 1);
+  CHECK_THAT(made.errors, ContainsSubstring("PostgreSQL 13") && ContainsSubstring("use an outbox table"));
+  outbox.exec(fmt::format("CREATE PUBLICATION \"{}\"", outbox.name()));
+  outbox.exec("SELECT pg_create_logical_replication_slot(current_database(), 'pgoutput')");
+  CHECK_THAT(outbox.run("check").output, ContainsSubstring("does not send pg_logical_emit_message"));
+  const auto started = outbox.run("run", {"--drain"});
+  CHECK(started.status == 3);
+  CHECK_THAT(started.errors, ContainsSubstring("upgrade to PostgreSQL 14"));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ TEST_CASE("a publication of any name that was made by hand is found") {
   check_arrival(outbox);
 }
 
-TEST_CASE("a publication made after the slot ends the relay with both ways out, and nothing is skipped") {
+TEST_CASE("a publication made after the slot ends the relay with both ways out, and nothing is skipped", "[versions]") {
   PrintedOutbox outbox;
   outbox.exec("SELECT pg_create_logical_replication_slot(current_database(), 'pgoutput')");
   outbox.exec("INSERT INTO outbox VALUES ('too early')");

@@ -32,7 +32,7 @@ class PayloadOutbox : public OutboxCase {
   }
 };
 
-TEST_CASE("numbers of a jsonb payload arrive as PostgreSQL shows them") {
+TEST_CASE("numbers of a jsonb payload arrive as PostgreSQL shows them", "[versions]") {
   PayloadOutbox outbox("jsonb");
   outbox.insert(R"('{"n":1234567890123456789,"b":12345678901234567890123,"d":1.10,"e":0.1, "x": 1e400}')");
   CHECK(outbox.arrived() == outbox.stored());
@@ -79,14 +79,14 @@ TEST_CASE("text and varchar payloads arrive byte for byte, empty ones too") {
   CHECK(outbox.arrived() == outbox.stored());
 }
 
-TEST_CASE("a bytea payload arrives as its bytes") {
+TEST_CASE("a bytea payload arrives as its bytes", "[versions]") {
   PayloadOutbox outbox("bytea");
   outbox.insert(R"('\x00ff0a5c27e282ac')");
   outbox.insert("''");
   CHECK(outbox.arrived() == std::vector<std::string>{std::string("\0\xff\n\\'\xe2\x82\xac", 8), ""});
 }
 
-TEST_CASE("other types arrive as their text") {
+TEST_CASE("other types arrive as their text", "[versions]") {
   OutboxCase outbox;
   outbox.exec("CREATE TYPE mood AS ENUM ('glad', 'so so'); CREATE DOMAIN short AS varchar(9) CHECK (VALUE <> '')");
   outbox.exec(

@@ -175,7 +175,8 @@ void check_preset(const PresetTable& table) {
   }
 }
 
-TEST_CASE("preset standard: each committed row arrives once, in its key's order, with payload, headers and time") {
+TEST_CASE("preset standard: each committed row arrives once, in its key's order, with payload, headers and time",
+          "[versions]") {
   check_preset(kStandard);
 }
 
@@ -187,7 +188,8 @@ TEST_CASE("preset messageid: each committed row arrives once, in its key's order
   check_preset(kMessageId);
 }
 
-TEST_CASE("preset debezium: each committed row arrives once, in its key's order, with payload, id and commit time") {
+TEST_CASE("preset debezium: each committed row arrives once, in its key's order, with payload, id and commit time",
+          "[versions]") {
   check_preset(kDebezium);
 }
 

@@ -34,7 +34,7 @@ Values numbers(int first, int last) {
   return all;
 }
 
-TEST_CASE("a transaction that is open while the relay stops and starts arrives whole and once") {
+TEST_CASE("a transaction that is open while the relay stops and starts arrives whole and once", "[versions]") {
   RestartOutbox outbox;
   PgSession a(outbox.database().dsn());
   const auto insert = [](int first, int last) {

@@ -73,7 +73,8 @@ headers = {{ "naïve" = "{{a \"quoted\" one}}" }})",
   CHECK(records[0].header("id") == "1");
 }
 
-TEST_CASE("a partitioned outbox arrives alike with and without its root's name, over new and dropped partitions") {
+TEST_CASE("a partitioned outbox arrives alike with and without its root's name, over new and dropped partitions",
+          "[versions]") {
   const bool via_root = GENERATE(true, false);
   CAPTURE(via_root);
   OutboxCase outbox;
@@ -112,7 +113,7 @@ TEST_CASE("a partitioned outbox arrives alike with and without its root's name, 
   CHECK(relay.stop() == ExitStatus{143, 0});
 }
 
-TEST_CASE("columns may be added, dropped and put elsewhere while the relay runs") {
+TEST_CASE("columns may be added, dropped and put elsewhere while the relay runs", "[versions]") {
   ChangingOutbox outbox;
   RelayProcess relay(outbox.configuration());
   INFO(relay.log());
@@ -134,7 +135,7 @@ TEST_CASE("columns may be added, dropped and put elsewhere while the relay runs"
 }
 
 // The rows are read after the change, and yet as they were written.
-TEST_CASE("rows from before a change are mapped by the columns that the table had then") {
+TEST_CASE("rows from before a change are mapped by the columns that the table had then", "[versions]") {
   ChangingOutbox outbox;
   outbox.exec("ALTER TABLE outbox DROP n; ALTER TABLE outbox ADD n int");
   outbox.exec("INSERT INTO outbox VALUES (NULL, 'two', 2)");
@@ -144,7 +145,8 @@ TEST_CASE("rows from before a change are mapped by the columns that the table ha
   CHECK(OutboxCase::values(outbox.name()) == Values{"one", "two", "three"});
 }
 
-TEST_CASE("a dropped column that the mapping needs halts the relay before its row, with table and column named") {
+TEST_CASE("a dropped column that the mapping needs halts the relay before its row, with table and column named",
+          "[versions]") {
   ChangingOutbox outbox;
   RelayProcess relay(outbox.configuration());
   REQUIRE(outbox.wait_drained());

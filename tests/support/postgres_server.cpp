@@ -5,13 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 
 #include "tests/support/free_port.h"
+#include "tests/support/postgres_binaries.h"
 #include "tests/support/shared_servers.h"
 #include "tests/support/wait.h"
 
@@ -33,23 +32,6 @@ const std::string& server_user() {
   return user;
 }
 
-std::string find_binaries() {
-  if (const char* given = std::getenv("WALRELAY_PG_BIN")) return given;
-  int newest = 0;
-  const std::filesystem::path installed = "/usr/lib/postgresql";
-  if (std::filesystem::exists(installed)) {
-    for (const auto& entry : std::filesystem::directory_iterator(installed)) {
-      const std::string version = entry.path().filename().string();
-      int number = 0;
-      std::from_chars(version.data(), version.data() + version.size(), number);
-      if (std::filesystem::exists(entry.path() / "bin" / "initdb")) newest = std::max(newest, number);
-    }
-  }
-  if (newest == 0)
-    throw std::runtime_error("no PostgreSQL server in /usr/lib/postgresql; install one or set WALRELAY_PG_BIN");
-  return (installed / std::to_string(newest) / "bin").string();
-}
-
 std::string in_quotes(std::string_view value) {
   std::string result = "'";
   for (const char c : value) result += c == '\'' || c == '\\' ? std::string(2, c) : std::string(1, c);
@@ -65,13 +47,19 @@ std::vector<pid_t> children_of(pid_t parent) {
 
 }  // namespace
 
-const std::string& PostgresServer::binaries() {
-  static const std::string directory = find_binaries();
-  return directory;
+PostgresServer::PostgresServer(const ServerSettings& settings, int version)
+    : binaries_(postgres_binaries(version != 0 ? version : default_postgres_version())) {
+  prepare_directory();
+  initialise();
+  configure(kTestSettings);
+  configure(settings);
+  start();
 }
 
-PostgresServer::PostgresServer(ServerSettings settings) : settings_(std::move(settings)) {
-  initialise();
+PostgresServer::PostgresServer(PostgresServer& primary, const ServerSettings& settings) : binaries_(primary.binaries_) {
+  prepare_directory();
+  copy_from(primary);
+  configure(settings);
   start();
 }
 
@@ -82,22 +70,34 @@ PostgresServer::~PostgresServer() {
     fmt::print(stderr, "PostgreSQL (pid {}) has to be killed\n", server_->pid());
 }
 
-void PostgresServer::initialise() {
+void PostgresServer::prepare_directory() {
   if (const passwd* user = server_user().empty() ? nullptr : getpwnam(server_user().c_str())) {
     if (chown(directory_.path().c_str(), user->pw_uid, user->pw_gid) != 0) throw std::runtime_error("chown failed");
   }
-  const auto result = run_command(binaries() + "/initdb",
+}
+
+void PostgresServer::initialise() {
+  const auto result = run_command(binaries_ + "/initdb",
                                   {"--no-sync", "--locale=C", "--encoding=UTF8", "--auth=trust", "--username=postgres",
                                    "--pgdata=" + data_directory()},
                                   {.user = server_user()}, seconds(60));
   if (result.status != 0) throw std::runtime_error("initdb failed: " + result.errors);
+}
 
+void PostgresServer::copy_from(PostgresServer& primary) {
+  const auto result = run_command(binaries_ + "/pg_basebackup",
+                                  {"--no-sync", "--checkpoint=fast", "--write-recovery-conf",
+                                   "--dbname=" + primary.dsn(), "--pgdata=" + data_directory()},
+                                  {.user = server_user()}, seconds(60));
+  if (result.status != 0) throw std::runtime_error("pg_basebackup failed: " + result.errors);
+}
+
+// The last one of a name counts.
+void PostgresServer::configure(const ServerSettings& settings) const {
   std::ofstream configuration(data_directory() + "/postgresql.conf", std::ios::app);
   configuration << "listen_addresses = '127.0.0.1'\nunix_socket_directories = " << in_quotes(socket_directory())
                 << "\n";
-  for (const auto& list : {kTestSettings, settings_}) {
-    for (const auto& [name, value] : list) configuration << name << " = " << in_quotes(value) << "\n";
-  }
+  for (const auto& [name, value] : settings) configuration << name << " = " << in_quotes(value) << "\n";
 }
 
 void PostgresServer::start() {
@@ -111,7 +111,7 @@ void PostgresServer::start() {
 
 bool PostgresServer::try_start() {
   forget_server();
-  server_ = std::make_unique<Process>(binaries() + "/postgres",
+  server_ = std::make_unique<Process>(binaries_ + "/postgres",
                                       std::vector<std::string>{"-D", data_directory(), "-p", std::to_string(port_)},
                                       ProcessOptions{.user = server_user(), .death_signal = SIGQUIT});
   const std::string address = dsn();
@@ -153,6 +153,11 @@ void PostgresServer::restart(StopMode mode) {
 void PostgresServer::set(const std::string& name, const std::string& value) {
   exec("ALTER SYSTEM SET " + name + " = " + in_quotes(value));
   exec("SELECT pg_reload_conf()");
+}
+
+void PostgresServer::promote() {
+  exec("SELECT pg_promote()");
+  session_.reset();
 }
 
 std::string PostgresServer::dsn(const std::string& database, const std::string& user) const {

@@ -18,14 +18,17 @@ namespace walrelay::test {
 enum class StopMode { smart, fast, immediate };  // pg_ctl's words
 
 // Listens on 127.0.0.1 and on a Unix socket; trusts everybody; superuser "postgres"; wal_level=logical, fsync=off.
-// Binaries: $WALRELAY_PG_BIN, or the newest of /usr/lib/postgresql/*/bin. As root it runs as the user "postgres" or
-// "nobody". Dies with the process that made it. Errors: std::runtime_error with the server's log.
+// As root it runs as the user "postgres" or "nobody". Dies with the process that made it. Errors: std::runtime_error
+// with the server's log.
 class PostgresServer {
  public:
   using Settings =
       std::vector<std::pair<std::string, std::string>>;  // of postgresql.conf; the last one of a name counts
 
-  explicit PostgresServer(ServerSettings settings = {});  // initialised and started
+  // Initialised and started. Major version 0: see postgres_binaries.h.
+  explicit PostgresServer(const ServerSettings& settings = {}, int version = 0);
+  // A standby that streams from `primary`, of the same version; `settings` on top of the primary's.
+  PostgresServer(PostgresServer& primary, const ServerSettings& settings);
   ~PostgresServer();
 
   void start();
@@ -37,6 +40,7 @@ class PostgresServer {
   void restart(StopMode mode = StopMode::fast);
   void set(const std::string& name,
            const std::string& value);  // ALTER SYSTEM and reload; some settings need a restart()
+  void promote();                      // a standby becomes a primary; back when it is one
 
   // libpq connection strings, without a password.
   [[nodiscard]] std::string dsn(const std::string& database = "postgres",
@@ -55,15 +59,15 @@ class PostgresServer {
   [[nodiscard]] std::string value(const std::string& sql) { return session().value(sql); }
   [[nodiscard]] PgSession& session();
 
-  // The directory of psql, pg_basebackup, pg_recvlogical and the like.
-  [[nodiscard]] static const std::string& binaries();
-
  private:
+  void prepare_directory();
   void initialise();
+  void copy_from(PostgresServer& primary);
+  void configure(const ServerSettings& settings) const;
   [[nodiscard]] bool try_start();
   void forget_server();
 
-  ServerSettings settings_;
+  std::string binaries_;
   TempDir directory_;
   std::uint16_t port_ = 0;
   std::string past_log_;

@@ -11,24 +11,20 @@
 #include "tests/support/postgres_server.h"
 
 namespace walrelay::test {
-namespace {
 
-// What the fixture left for us: a line with PostgreSQL's connection string and one with Kafka's address.
-std::pair<std::string, std::string> read_addresses(const char* file) {
+// A line with PostgreSQL's connection string and one with Kafka's address.
+ServerAddresses read_addresses(const std::string& file) {
   std::ifstream in(file);
-  std::string postgres;
-  std::string kafka;
-  if (!std::getline(in, postgres) || !std::getline(in, kafka)) {
+  ServerAddresses addresses;
+  if (!std::getline(in, addresses.postgres) || !std::getline(in, addresses.kafka)) {
     throw std::runtime_error(fmt::format("no servers named in {}: run the test through ctest", file));
   }
-  return {postgres, kafka};
+  return addresses;
 }
-
-}  // namespace
 
 const std::string& shared_postgres() {
   static const std::string address = [] {
-    if (const char* file = std::getenv("WALRELAY_TEST_SERVERS")) return read_addresses(file).first;
+    if (const char* file = std::getenv("WALRELAY_TEST_SERVERS")) return read_addresses(file).postgres;
     static PostgresServer own;
     return own.dsn();
   }();
@@ -37,7 +33,7 @@ const std::string& shared_postgres() {
 
 const std::string& shared_kafka() {
   static const std::string address = [] {
-    if (const char* file = std::getenv("WALRELAY_TEST_SERVERS")) return read_addresses(file).second;
+    if (const char* file = std::getenv("WALRELAY_TEST_SERVERS")) return read_addresses(file).kafka;
     static KafkaBroker own;
     return own.address();
   }();

@@ -1,5 +1,6 @@
 // The ctest fixture "servers": starts the PostgreSQL and the Kafka that integration tests share, and stops them.
-//   shared_servers start FILE   returns when both answer; FILE then holds their addresses
+//   shared_servers start FILE           returns when both answer; FILE then holds their addresses
+//   shared_servers start FILE RUNNING   the same with the Kafka of another file's servers, which run longer
 //   shared_servers stop FILE
 // They also end when the process that called `start`, ctest, is gone: an interrupted run leaves nothing behind.
 
@@ -15,11 +16,13 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <string>
 
 #include "tests/support/kafka_broker.h"
 #include "tests/support/postgres_server.h"
+#include "tests/support/shared_servers.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
 
@@ -43,7 +46,7 @@ void wait_for_the_end(int caller) {
 }
 
 // In the background: its output must not keep ctest's pipe open.
-int serve(const std::string& file, int caller) {
+int serve(const std::string& file, const std::string& running, int caller) {
   setsid();
   sigset_t signals;
   sigemptyset(&signals);
@@ -56,9 +59,10 @@ int serve(const std::string& file, int caller) {
   dup2(log, 1);
   dup2(log, 2);
   try {
-    const KafkaBroker kafka;
+    std::optional<KafkaBroker> own_kafka;
+    const std::string kafka = running.empty() ? own_kafka.emplace().address() : read_addresses(running).kafka;
     const PostgresServer postgres;
-    write_file(file + ".new", fmt::format("{}\n{}\n{}\n", postgres.dsn(), kafka.address(), getpid()));
+    write_file(file + ".new", fmt::format("{}\n{}\n{}\n", postgres.dsn(), kafka, getpid()));
     std::filesystem::rename(file + ".new", file);  // whole or not at all
     wait_for_the_end(caller);
   } catch (const std::exception& error) {
@@ -69,11 +73,11 @@ int serve(const std::string& file, int caller) {
   return 0;
 }
 
-int start(const std::string& file) {
+int start(const std::string& file, const std::string& running) {
   std::filesystem::remove(file);
   const int caller = open_process(getppid());
   const pid_t server = fork();
-  if (server == 0) return serve(file, caller);
+  if (server == 0) return serve(file, running, caller);
   const int ended = open_process(server);
   pollfd end = {ended, POLLIN, 0};
   const bool up = wait_until(kStartMax, [&] { return std::filesystem::exists(file) || poll(&end, 1, 0) > 0; });
@@ -97,9 +101,9 @@ int stop(const std::string& file) {
 }  // namespace
 
 int main(int count, char** words) {
-  const std::string verb = count == 3 ? words[1] : "";
-  if (verb == "start") return start(words[2]);
-  if (verb == "stop") return stop(words[2]);
-  fmt::print(stderr, "usage: shared_servers start|stop FILE\n");
+  const std::string verb = count >= 3 ? words[1] : "";
+  if (verb == "start" && count <= 4) return start(words[2], count == 4 ? words[3] : "");
+  if (verb == "stop" && count == 3) return stop(words[2]);
+  fmt::print(stderr, "usage: shared_servers start FILE [RUNNING] | stop FILE\n");
   return 2;
 }
