@@ -50,8 +50,9 @@ int default_postgres_version() {
 std::string postgres_binaries(int version) {
   auto installed = binaries_under(kInstalled, version);
   if (has_server(installed)) return installed;
-  auto unpacked = binaries_under(fmt::format("{}/{}/usr/lib/postgresql", kUnpacked, version), version);
-  if (has_server(unpacked)) return unpacked;
+  const auto unpacked = binaries_under(fmt::format("{}/{}/usr/lib/postgresql", kUnpacked, version), version);
+  // Perhaps a link out of a directory that the server's user may not enter.
+  if (has_server(unpacked)) return std::filesystem::canonical(unpacked).string();
   throw std::runtime_error(
       fmt::format("PostgreSQL {0} is neither in {1} nor in {2}; run: tests/support/postgres-server {0} {2}/{0}",
                   version, kInstalled, kUnpacked));
