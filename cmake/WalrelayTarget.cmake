@@ -13,6 +13,22 @@ function(walrelay_options target)
   endif()
 endfunction()
 
+# What makes a memory error harder to use: for the program and its libraries. Sanitizers have their own ways, and
+# _FORTIFY_SOURCE needs optimisation.
+function(walrelay_harden target)
+  if(NOT WALRELAY_HARDENING OR WALRELAY_SANITIZE)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -fPIE -fstack-clash-protection
+                         $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(${target} PRIVATE -fcf-protection=full)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    target_compile_options(${target} PRIVATE -mbranch-protection=standard)
+  endif()
+  target_link_options(${target} PRIVATE -pie LINKER:-z,relro,-z,now,-z,noexecstack)
+endfunction()
+
 # What nearly every file includes is compiled once for each library. A compiler cache does better without: a precompiled
 # header is another one in each build directory, and so would be all that includes it.
 if(CMAKE_CXX_COMPILER_LAUNCHER)
@@ -29,5 +45,6 @@ function(walrelay_library target)
   add_library(${target} STATIC ${ARGN})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
   walrelay_options(${target})
+  walrelay_harden(${target})
   target_precompile_headers(${target} PRIVATE ${walrelay_common_headers})
 endfunction()

@@ -5,7 +5,7 @@ set(kafka_jars ${PROJECT_SOURCE_DIR}/build/kafka-jars)
 set(postgresql_directory ${PROJECT_SOURCE_DIR}/build/postgresql)
 set(shared_servers_file ${CMAKE_CURRENT_BINARY_DIR}/shared_servers.txt)
 
-walrelay_library(test_support
+add_library(test_support STATIC
   support/free_port.cpp
   support/kafka_broker.cpp
   support/kafka_client.cpp
@@ -19,7 +19,10 @@ walrelay_library(test_support
   support/temp_dir.cpp
   support/topic_reader.cpp
 )
+walrelay_options(test_support)
+target_include_directories(test_support PUBLIC ${PROJECT_SOURCE_DIR})
 target_compile_options(test_support PRIVATE -O0)
+target_precompile_headers(test_support PRIVATE ${walrelay_common_headers})
 target_compile_definitions(test_support PRIVATE WALRELAY_KAFKA_JARS_DIR="${kafka_jars}"
                            WALRELAY_POSTGRESQL_DIR="${postgresql_directory}"
                            WALRELAY_PROGRAM="$<TARGET_FILE:walrelay>")
