@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "connector/skip_list.h"
 #include "decoder/failure_class.h"
 
 namespace walrelay {
@@ -26,6 +27,7 @@ struct DeliveryOptions {
   std::size_t max_in_flight_bytes = std::size_t{64} << 20U;
   std::chrono::milliseconds stall_disconnect{60'000};
   std::chrono::milliseconds drain_timeout{10'000};
+  SkipList skip;  // of the command line alone: these are not even sent
 
   [[nodiscard]] OnError policy(FailureClass c) const {
     const auto found = on_error_by_class.find(c);

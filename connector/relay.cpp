@@ -8,15 +8,6 @@
 #include "connector/observe/log.h"
 
 namespace walrelay {
-namespace {
-
-// A sink names topic and size; people look for the row.
-void name_event(Rejection& rejection, std::string_view id) {
-  if (!id.empty()) rejection.reason = fmt::format("id {}: {}", id, rejection.reason);
-}
-
-}  // namespace
-
 Relay::Relay(RelayOptions options, OutboxRouter& router, Sink& sink, RelayMetrics& metrics, const Clock& clock,
              Lsn confirmed, std::uint16_t epoch)
     : options_(std::move(options)),
@@ -105,23 +96,6 @@ void Relay::settle(AckFrontier::Ordinal ordinal) {
   if (frontier_.settled(ordinal)) metrics_.transactions.add(1);
 }
 
-void Relay::on_failed(const DeliveryTag& tag, FailedEvent failed) {
-  // The id is the first header, where one is sent.
-  if (!failed.headers.empty()) name_event(failed.rejection, failed.headers[0].second.value_or(""));
-  const OnError policy = tag.kind == DeliveryTag::Kind::dead_letter
-                             ? OnError::halt
-                             : options_.delivery.policy(failed.rejection.failure_class);
-  switch (policy) {
-    case OnError::halt:
-      return halt(failed.rejection, tag);
-    case OnError::dead_letter:
-      return send_dead_letter(std::move(failed), tag);
-    case OnError::skip:
-      log_skipped(failed.rejection, tag);
-      return settle(tag.ordinal);
-  }
-}
-
 // ---- progress -------------------------------------------------------------------------------------------------------
 
 void Relay::record_progress() {
@@ -166,7 +140,6 @@ std::size_t Relay::receive_frames(Instant now) {
     if (received == ReceiveStatus::ended) {
       stop(RelayEnd::source_ended, "");
     } else if (received == ReceiveStatus::nothing_yet) {
-      if (std::exchange(submitted_since_nudge_, false)) sink_.nudge();
       break;
     } else {
       ++frames;
@@ -308,6 +281,7 @@ void Relay::on_routed(const Routed& routed) {
   OutboxEvent event = routed.event;
   event.commit_lsn = transaction_->start.commit_lsn;
   event.index = transaction_->events;
+  if (!options_.delivery.skip.empty() && options_.delivery.skip.contains(event)) return skip_named(event);
   if (routed.status == RouteStatus::rejected) return on_rejected(event, *routed.rejection);
   if (event.timestamp_replaced) metrics_.timestamps_replaced.add(1);
   submit(event);
@@ -317,7 +291,6 @@ void Relay::submit(const OutboxEvent& event) {
   switch (sink_.submit(event, tag_of(event.outbox).pack())) {
     case SubmitStatus::accepted:
       blocked_event_.reset();
-      submitted_since_nudge_ = true;
       return event_done(true);
     case SubmitStatus::full:
       blocked_event_ = event;
@@ -325,9 +298,7 @@ void Relay::submit(const OutboxEvent& event) {
     case SubmitStatus::rejected: {
       const OutboxEvent rejected = event;  // `event` may be the blocked one
       blocked_event_.reset();
-      Rejection rejection = sink_.rejection();
-      name_event(rejection, rejected.id);
-      return on_rejected(rejected, rejection);
+      return on_not_taken(rejected);
     }
   }
 }
@@ -335,65 +306,6 @@ void Relay::submit(const OutboxEvent& event) {
 void Relay::event_done(bool in_flight) {
   ++transaction_->events;
   if (in_flight) frontier_.add();
-}
-
-void Relay::on_rejected(const OutboxEvent& event, const Rejection& rejection) {
-  const auto tag = tag_of(event.outbox);
-  switch (options_.delivery.policy(rejection.failure_class)) {
-    case OnError::halt:
-      return halt(rejection, tag);  // not done: the transaction stays open and is never confirmed
-    case OnError::dead_letter:
-      event_done(true);
-      return send_dead_letter(own_event(event, rejection), tag);
-    case OnError::skip:
-      log_skipped(rejection, tag);
-      return event_done(false);
-  }
-}
-
-void Relay::send_dead_letter(FailedEvent failed, const DeliveryTag& tag) {
-  log_warning("dead_letter", failed.rejection.reason,
-              {{"class", to_string(failed.rejection.failure_class)},
-               {"outbox", router_.outbox_name(tag.outbox)},
-               {"commit_lsn", frontier_.start_of(tag.ordinal).commit_lsn}});
-  DeliveryTag letter_tag = tag;
-  letter_tag.kind = DeliveryTag::Kind::dead_letter;
-  dead_letters_.emplace_back(std::move(failed), options_.delivery.dead_letter_topic, origin(tag), tag.outbox,
-                             letter_tag.pack());
-  submit_dead_letters();
-}
-
-void Relay::submit_dead_letters() {
-  while (!dead_letters_.empty()) {
-    DeadLetter& letter = dead_letters_.front();
-    const auto status = sink_.submit(letter.event(), letter.tag());
-    if (status == SubmitStatus::full) return;
-    submitted_since_nudge_ = true;
-    if (status == SubmitStatus::rejected) halt(sink_.rejection(), DeliveryTag::unpack(letter.tag(), frontier_.first()));
-    dead_letters_.pop_front();
-  }
-}
-
-void Relay::log_skipped(const Rejection& rejection, const DeliveryTag& tag) {
-  metrics_.events(tag.outbox, EventResult::skipped).add(1);
-  log_warning("event_skipped", rejection.reason,
-              {{"class", to_string(rejection.failure_class)},
-               {"outbox", router_.outbox_name(tag.outbox)},
-               {"commit_lsn", frontier_.start_of(tag.ordinal).commit_lsn}});
-}
-
-void Relay::halt(const Rejection& rejection, const DeliveryTag& tag) {
-  if (!halt_reason_.empty()) return;  // the first one is named
-  const auto& start = frontier_.start_of(tag.ordinal);
-  const bool dead_letter = tag.kind == DeliveryTag::Kind::dead_letter;
-  halt_reason_ = fmt::format(
-      "{} of outbox {} in transaction {} (commit at {}) cannot be delivered: {} ({}); nothing from this transaction on "
-      "is confirmed; remove the cause and start again, or let the event pass with [delivery] on_error = {}",
-      dead_letter ? "the dead letter of an event" : "an event", router_.outbox_name(tag.outbox), start.xid,
-      start.commit_lsn.to_string(), rejection.reason, to_string(rejection.failure_class),
-      dead_letter ? "\"skip\""
-                  : fmt::format("{{ {} = \"dead-letter\" }} or \"skip\"", to_string(rejection.failure_class)));
-  halt_deadline_ = now_ + options_.delivery.drain_timeout;
 }
 
 DeliveryTag Relay::tag_of(std::size_t outbox) const {
@@ -439,8 +351,9 @@ void Relay::check_ends() {
   if (source_ != nullptr && source_->end() != SourceEnd::none) return stop(RelayEnd::source_ended, "");
   if (auto fatal = sink_.fatal_reason()) return stop(RelayEnd::sink_fatal, std::move(*fatal));
   if (!halt_reason_.empty()) {
-    if ((sink_.in_flight_events() == 0 && !progress_.behind()) || now_ >= *halt_deadline_)
-      stop(RelayEnd::poison, halt_reason_);
+    // What was before it is waited for; what is in flight behind it will not be confirmed.
+    const bool settled = frontier_.first() == halted_at_ || sink_.in_flight_events() == 0;
+    if ((settled && !progress_.behind()) || now_ >= *halt_deadline_) stop(RelayEnd::poison, halt_reason_);
   } else if (drain_deadline_ && drain_finished()) {
     stop(RelayEnd::drained, "");
   }

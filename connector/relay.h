@@ -95,6 +95,11 @@ class Relay {
   [[nodiscard]] Lsn confirmed() const { return progress_.confirmable(frontier_.confirmed()); }
   // Where the next session is to start.
   [[nodiscard]] Lsn resume_position() const { return frontier_.received(); }
+  // The transaction that the stream was in, and how many of its events were dealt with.
+  [[nodiscard]] std::optional<TransactionStart> half_received() const {
+    return transaction_ ? std::optional(transaction_->start) : std::nullopt;
+  }
+  [[nodiscard]] std::uint64_t events_half_received() const { return transaction_ ? transaction_->events : 0; }
   [[nodiscard]] bool idle() const { return frontier_.idle(); }
   // Not reading because of the sink.
   [[nodiscard]] bool paused() const { return blocked_event_.has_value() || !dead_letters_.empty() || window_full(); }
@@ -121,6 +126,7 @@ class Relay {
   void on_delivery(const Delivery& delivery);
   void on_failed(const DeliveryTag& tag, FailedEvent failed);
   void on_progress_delivery(const Delivery& delivery);
+  [[nodiscard]] std::string id_of(const FailedEvent& failed, std::size_t outbox) const;
   void settle(AckFrontier::Ordinal ordinal);
   void record_progress();
   std::size_t receive_frames(Instant now);
@@ -141,11 +147,15 @@ class Relay {
   void on_other_change(RelationId relation_id);
   void submit(const OutboxEvent& event);
   void event_done(bool in_flight);
+  void on_not_taken(const OutboxEvent& event);
   void on_rejected(const OutboxEvent& event, const Rejection& rejection);
   void submit_dead_letters();
   void send_dead_letter(FailedEvent failed, const DeliveryTag& tag);
+  void skip_named(const OutboxEvent& event);
   void log_skipped(const Rejection& rejection, const DeliveryTag& tag);
-  void halt(const Rejection& rejection, const DeliveryTag& tag);
+  // `name`: what --skip knows the event by.
+  void halt(const Rejection& rejection, const DeliveryTag& tag, const std::string& name);
+  [[nodiscard]] std::string name_of(const FailedEvent& failed, const DeliveryTag& tag) const;
   void check_ends();
   [[nodiscard]] bool drain_finished() const;
   void send_status();
@@ -179,13 +189,13 @@ class Relay {
   // End of the last commit received. A keepalive that came too early to count must not move it: a server that is told
   // its position as written does not send another until there is new WAL, and the confirmed position would stand still.
   Lsn written_;
-  bool submitted_since_nudge_ = false;
   Instant now_{};    // of the current step
   PgTime wall_ = 0;  // of the current step
   Instant last_progress_{};
   Instant last_frame_{};
   Duration ask_after_{};  // of silence
   std::string halt_reason_;
+  AckFrontier::Ordinal halted_at_ = 0;
   std::optional<Instant> drain_deadline_;
   std::optional<Instant> halt_deadline_;
   RelayEnd end_ = RelayEnd::none;

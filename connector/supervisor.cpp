@@ -375,6 +375,10 @@ void Supervisor::source_ended(Instant now) {
   const SourceError error = source_->error();
   const SourceEnd end = source_->end();
   end_session();
+  if (end == SourceEnd::error && relay_ && sounds_like_oversized_row(error.sqlstate, error.message)) {
+    return stop(ExitCode::poison, row_cannot_be_sent(error, parts_.config.postgres.slot, relay_->resume_position(),
+                                                     relay_->half_received(), relay_->events_half_received()));
+  }
   if (end == SourceEnd::error && error.sqlstate == "55006") {
     facts_wanted_since_ = now;
     retry_at_ = now + backoff_.next();

@@ -177,6 +177,12 @@ std::string_view OutboxRouter::outbox_name(std::size_t outbox) const {
   return state_->outboxes.at(outbox).mapping.name;
 }
 
+std::string_view OutboxRouter::id_header(std::size_t outbox) const {
+  const auto& parts = state_->outboxes.at(outbox).mapping.parts;
+  const auto found = std::ranges::find_if(parts, &MappedPart::carries_id);
+  return found == parts.end() ? std::string_view{} : std::string_view(found->header);
+}
+
 bool OutboxRouter::wants_messages() const {
   return std::any_of(state_->outboxes.begin(), state_->outboxes.end(),
                      [](const auto& o) { return o.mapping.of_messages; });

@@ -86,6 +86,8 @@ class OutboxRouter {
   [[nodiscard]] std::size_t outbox_count() const;
   // For messages and metric labels: the table, or the message prefix.
   [[nodiscard]] std::string_view outbox_name(std::size_t outbox) const;
+  // The header that carries the event's id; "" if none does.
+  [[nodiscard]] std::string_view id_header(std::size_t outbox) const;
   // Whether any [[outbox]] wants messages: the option `messages` of START_REPLICATION (PostgreSQL 14+).
   [[nodiscard]] bool wants_messages() const;
 

@@ -31,6 +31,7 @@ class DeadLetter {
   DeadLetter& operator=(DeadLetter&&) = default;
 
   [[nodiscard]] Tag tag() const { return tag_; }
+  [[nodiscard]] const FailedEvent& failed() const { return failed_; }
   // Points into this object.
   [[nodiscard]] OutboxEvent event();
 

@@ -14,9 +14,6 @@
 namespace walrelay {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::steady_clock;
-
 std::size_t size_of(const NullableBytes& bytes) { return bytes ? bytes->size() : 0; }
 
 void watch(int poll, int fd, std::uint32_t events) {
@@ -92,16 +89,6 @@ void FileSink::write_out() {
   if (written_ < buffer_.size() / 2) return;  // moving the rest is not worth it yet
   buffer_.erase(0, written_);
   buffer_start_ += std::exchange(written_, 0);
-}
-
-void FileSink::flush(milliseconds at_most) {
-  const auto deadline = steady_clock::now() + at_most;
-  for (write_out(); !fatal_reason_ && written_ < buffer_.size(); write_out()) {
-    const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
-    if (left <= milliseconds::zero()) break;
-    file_.wait_until_writable(left);
-  }
-  announce();
 }
 
 void FileSink::set_fatal(std::string reason) { fatal_reason_ = std::move(reason); }

@@ -6,7 +6,6 @@
 // collect() wait for the disk, stdout never makes it wait for its reader. A write that fails (disk full, reader gone)
 // ends the sink: what was not acknowledged is in doubt.
 
-#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <optional>
@@ -31,8 +30,6 @@ class FileSink final : public Sink {
   [[nodiscard]] SubmitStatus submit(const OutboxEvent& event, Tag tag) override;
   [[nodiscard]] const Rejection& rejection() const override { return rejection_; }
   [[nodiscard]] std::span<const Delivery> collect(std::size_t limit) override;
-  void nudge() override {}  // nothing is ever held back
-  void flush(std::chrono::milliseconds at_most) override;
   [[nodiscard]] int descriptor() const override { return poll_.get(); }
   [[nodiscard]] std::size_t in_flight_events() const override { return pending_.size(); }
   [[nodiscard]] std::size_t in_flight_bytes() const override { return in_flight_bytes_; }

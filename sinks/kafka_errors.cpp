@@ -3,9 +3,21 @@
 namespace walrelay {
 namespace {
 
-// Errors of librdkafka itself that are a final answer to one record, raised before it is sent.
+// RD_KAFKA_RESP_ERR__INVALID_DIFFERENT_RECORD of librdkafka 2.8: refused for another record of its batch.
+constexpr auto kOtherRecordRefused = static_cast<rd_kafka_resp_err_t>(-138);
+
+// Errors of librdkafka itself that are a final answer to one record: raised before it is sent, or in place of the
+// broker's.
 bool is_local_refusal(rd_kafka_resp_err_t error) {
-  return error == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+  return error == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION ||
+         error == kOtherRecordRefused;
+}
+
+// The broker does not know this producer any more, or another has taken its place: no event is to blame.
+bool concerns_producer(rd_kafka_resp_err_t error) {
+  return error == RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER || error == RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH ||
+         error == RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID || error == RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING ||
+         error == RD_KAFKA_RESP_ERR_PRODUCER_FENCED;
 }
 
 }  // namespace
@@ -30,11 +42,16 @@ FailureClass kafka_failure_class(rd_kafka_resp_err_t error) {
   }
 }
 
+bool kafka_refuses_one_record(rd_kafka_resp_err_t error) {
+  const auto failure_class = kafka_failure_class(error);
+  return failure_class != FailureClass::topic && failure_class != FailureClass::authorization;
+}
+
 DeliveryStatus kafka_delivery_status(rd_kafka_resp_err_t error, rd_kafka_msg_status_t status) {
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
     return status == RD_KAFKA_MSG_STATUS_PERSISTED ? DeliveryStatus::persisted : DeliveryStatus::in_doubt;
   }
-  const bool is_answer = error > RD_KAFKA_RESP_ERR_NO_ERROR || is_local_refusal(error);
+  const bool is_answer = (error > RD_KAFKA_RESP_ERR_NO_ERROR && !concerns_producer(error)) || is_local_refusal(error);
   return is_answer && status == RD_KAFKA_MSG_STATUS_NOT_PERSISTED ? DeliveryStatus::failed : DeliveryStatus::in_doubt;
 }
 
@@ -42,12 +59,9 @@ std::string_view kafka_remedy(rd_kafka_resp_err_t error) {
   switch (error) {
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
-      return "raise the topic's max.message.bytes; the broker refuses a whole batch for its size, so keep "
-             "\"batch.size\" below that "
-             "limit too";
+      return "raise the topic's max.message.bytes";
     case RD_KAFKA_RESP_ERR_INVALID_RECORD:
-      return "the topic does not take such records (a compacted topic needs a key); the broker refuses a whole batch "
-             "for one of them";
+      return "the topic does not take such records (a compacted topic needs a key)";
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
       return "create the topic, or let the brokers create it (auto.create.topics.enable)";

@@ -14,9 +14,13 @@ namespace walrelay {
 [[nodiscard]] FailureClass kafka_failure_class(rd_kafka_resp_err_t error);
 
 // Delivered is: no error and persisted. An error says "certainly not stored" only if it is an answer of the broker or
-// of librdkafka to this very record and its status agrees; anything else (purged, possibly persisted, destroyed) leaves
-// the event in doubt.
+// of librdkafka to this very record and its status agrees; anything else (purged, possibly persisted, destroyed, an
+// answer about the producer) leaves the event in doubt.
 [[nodiscard]] DeliveryStatus kafka_delivery_status(rd_kafka_resp_err_t error, rd_kafka_msg_status_t status);
+
+// Whether this refusal of a batch may concern one of its records alone, so that the others are worth another try. A
+// missing topic or right concerns them all.
+[[nodiscard]] bool kafka_refuses_one_record(rd_kafka_resp_err_t error);
 
 // What to do about a refusal of this class, to follow the reason; "" if there is nothing general to say.
 [[nodiscard]] std::string_view kafka_remedy(rd_kafka_resp_err_t error);

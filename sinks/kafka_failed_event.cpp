@@ -26,17 +26,16 @@ void copy_headers(const rd_kafka_message_t& message, FailedEvent& failed) {
   }
 }
 
-// librdkafka has the time, but answers -1 for any message with an error. The message is ours alone while its event
-// lives.
-std::int64_t timestamp_of(const rd_kafka_message_t& message) {
+}  // namespace
+
+// It has the time, but answers -1 for any message with an error. The message is ours alone while its event lives.
+std::int64_t kafka_timestamp(const rd_kafka_message_t& message) {
   auto& writable = const_cast<rd_kafka_message_t&>(message);
   const auto error = std::exchange(writable.err, RD_KAFKA_RESP_ERR_NO_ERROR);
   const std::int64_t timestamp = rd_kafka_message_timestamp(&message, nullptr);
   writable.err = error;
   return timestamp;
 }
-
-}  // namespace
 
 std::string kafka_refusal(std::string_view topic, std::size_t bytes, rd_kafka_resp_err_t error,
                           std::string_view reason) {
@@ -51,7 +50,7 @@ FailedEvent make_failed_event(const rd_kafka_message_t& message) {
   failed.key = copy_bytes(message.key, message.key_len);
   failed.value = copy_bytes(message.payload, message.len);
   copy_headers(message, failed);
-  failed.timestamp_ms = timestamp_of(message);
+  failed.timestamp_ms = kafka_timestamp(message);
   failed.rejection.failure_class = kafka_failure_class(message.err);
   failed.rejection.reason =
       kafka_refusal(failed.topic, message.len + message.key_len, message.err, rd_kafka_err2str(message.err));

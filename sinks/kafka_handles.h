@@ -2,8 +2,8 @@
 // Owners of librdkafka's handles.
 //
 // rd_kafka_destroy() waits for ever for an object that is still alive (librdkafka, INTRODUCTION.md, "Termination"): in
-// a class the client is declared first, then its queue, then topics, so that they go in the reverse order. Events and
-// messages never outlive the function that polled them.
+// a class the client is declared first, then its queue, then topics and what keeps events (which own their messages),
+// so that they go in the reverse order.
 
 #include <librdkafka/rdkafka.h>
 

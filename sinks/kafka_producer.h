@@ -19,10 +19,8 @@ class KafkaProducer {
 
   [[nodiscard]] rd_kafka_t* client() const { return client_.get(); }
   [[nodiscard]] KafkaTopics& topics() { return topics_; }
-  // Waits at most that long for the next event; nullptr if there is none.
-  [[nodiscard]] KafkaEventHandle next_event(int at_most_ms) const {
-    return KafkaEventHandle(rd_kafka_queue_poll(queue_.get(), at_most_ms));
-  }
+  // nullptr if there is none.
+  [[nodiscard]] KafkaEventHandle next_event() const { return KafkaEventHandle(rd_kafka_queue_poll(queue_.get(), 0)); }
 
   [[nodiscard]] std::size_t batch_size() const { return batch_size_; }
   [[nodiscard]] bool compresses() const { return compresses_; }

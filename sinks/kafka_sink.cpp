@@ -7,11 +7,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <limits>
 
 #include "decoder/topic_name.h"
 #include "sinks/kafka_errors.h"
 #include "sinks/kafka_failed_event.h"
+#include "sinks/kafka_record.h"
 #include "sinks/kafka_record_size.h"
 #include "sinks/kafka_statistics.h"
 #include "sinks/sink_error.h"
@@ -19,11 +19,8 @@
 namespace walrelay {
 namespace {
 
-using std::chrono::milliseconds;
-
 constexpr int kSecondsUntilUnreachable = 3;  // an idle connection that was closed is back by then
-constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
-constexpr std::uint64_t kOne = 1;  // what is written to the eventfd
+constexpr std::uint64_t kOne = 1;            // what is written to the eventfd
 
 FileDescriptor make_wakeup() {
   FileDescriptor wakeup(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -33,24 +30,25 @@ FileDescriptor make_wakeup() {
 
 std::size_t size_of(const NullableBytes& bytes) { return bytes ? bytes->size() : 0; }
 
-// librdkafka tells NULL from empty by the pointer, and an empty view may have none.
-void* pointer_of(const NullableBytes& bytes) {
-  if (!bytes) return nullptr;
-  return const_cast<char*>(bytes->empty() ? "" : bytes->data());  // librdkafka only reads it (RD_KAFKA_MSG_F_COPY)
-}
-
 KafkaHeadersHandle make_headers(std::span<const EventHeader> headers) {
   KafkaHeadersHandle made(rd_kafka_headers_new(headers.size()));
   for (const auto& [name, value] : headers) {
-    rd_kafka_header_add(made.get(), name.data(), static_cast<ssize_t>(name.size()), pointer_of(value),
+    rd_kafka_header_add(made.get(), name.data(), static_cast<ssize_t>(name.size()), kafka_bytes(value),
                         static_cast<ssize_t>(size_of(value)));
   }
   return made;
 }
 
-void* opaque_of(Tag tag) {
-  static_assert(sizeof(Tag) == sizeof(void*));
-  return reinterpret_cast<void*>(tag);  // NOLINT(performance-no-int-to-ptr): never dereferenced
+DeliveryStatus status_of(const rd_kafka_message_t& message) {
+  return kafka_delivery_status(message.err, rd_kafka_message_status(&message));
+}
+
+template <typename Take>
+void for_each_message(rd_kafka_event_t* event, Take take) {
+  std::array<const rd_kafka_message_t*, 256> messages{};
+  while (const std::size_t count = rd_kafka_event_message_array(event, messages.data(), messages.size())) {
+    for (std::size_t i = 0; i < count; ++i) take(*messages[i]);
+  }
 }
 
 SinkLogLevel level_of(int syslog_level) {
@@ -64,7 +62,8 @@ SinkLogLevel level_of(int syslog_level) {
 KafkaSink::KafkaSink(KafkaSinkOptions options)
     : options_(std::move(options)),
       wakeup_(make_wakeup()),
-      producer_(std::make_unique<KafkaProducer>(options_.properties, kNoLimit, wakeup_.get())) {}
+      producer_(std::make_unique<KafkaProducer>(options_.properties, kNoLimit, wakeup_.get())),
+      resender_(options_.properties, wakeup_.get()) {}
 
 bool KafkaSink::has_room(std::size_t bytes) const {
   if (in_flight_events_ == 0) return true;  // one larger event is admitted alone
@@ -104,9 +103,10 @@ std::optional<SubmitStatus> KafkaSink::hold_back(KafkaTopic& topic, const Outbox
     return ask_or_reject(topic, event, FailureClass::topic,
                          fmt::format("topic \"{}\" does not exist: create it", event.topic));
   }
-  if (!topic.max_message_bytes) return std::nullopt;
-  if (*topic.max_message_bytes < producer_->batch_size()) return shrink_batches(event.topic, *topic.max_message_bytes);
-  if (producer_->compresses()) return std::nullopt;  // what the broker sees may be far smaller
+  const std::size_t batch_size_max = std::min(batch_size_max_, topic.max_message_bytes.value_or(kNoLimit));
+  if (batch_size_max < producer_->batch_size()) return shrink_batches(event.topic, batch_size_max);
+  // Compressed, what the broker sees may be far smaller.
+  if (!topic.max_message_bytes || producer_->compresses()) return std::nullopt;
   const std::size_t size = kafka_batch_size(event);
   if (size <= *topic.max_message_bytes) return std::nullopt;
   return ask_or_reject(
@@ -116,12 +116,13 @@ std::optional<SubmitStatus> KafkaSink::hold_back(KafkaTopic& topic, const Outbox
 }
 
 // The broker would refuse a batch of small records for its size, and with it every record in it.
-SubmitStatus KafkaSink::shrink_batches(std::string_view topic, std::size_t batch_size) {
+SubmitStatus KafkaSink::shrink_batches(std::string_view topic, std::size_t batch_size_max) {
   if (in_flight_events_ > 0) return SubmitStatus::full;
+  batch_size_max_ = batch_size_max;
   write_log(SinkLogLevel::info,
-            fmt::format("topic \"{}\" takes {} bytes at a time: batches become that small", topic, batch_size));
+            fmt::format("topic \"{}\" takes {} bytes at a time: batches become that small", topic, batch_size_max));
   try {
-    producer_ = std::make_unique<KafkaProducer>(options_.properties, batch_size, wakeup_.get());
+    producer_ = std::make_unique<KafkaProducer>(options_.properties, batch_size_max, wakeup_.get());
   } catch (const SinkConfigError& error) {
     set_fatal(error.what());
   }
@@ -141,26 +142,13 @@ SubmitStatus KafkaSink::ask_or_reject(KafkaTopic& topic, const OutboxEvent& even
 SubmitStatus KafkaSink::produce(KafkaTopic& topic, const OutboxEvent& event, Tag tag, std::size_t bytes) {
   rd_kafka_topic_t* handle = producer_->topics().handle(topic, event.topic);
   if (handle == nullptr) return not_produced(rd_kafka_last_error(), event.topic, bytes);
-  KafkaHeadersHandle headers = make_headers(event.headers);
-  std::array<rd_kafka_vu_t, 7> parts{};
-  parts[0].vtype = RD_KAFKA_VTYPE_RKT;
-  parts[0].u.rkt = handle;
-  parts[1].vtype = RD_KAFKA_VTYPE_KEY;
-  parts[1].u.mem = {.ptr = pointer_of(event.key), .size = size_of(event.key)};
-  parts[2].vtype = RD_KAFKA_VTYPE_VALUE;
-  parts[2].u.mem = {.ptr = pointer_of(event.value), .size = size_of(event.value)};
-  parts[3].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
-  parts[3].u.i = RD_KAFKA_MSG_F_COPY;
-  parts[4].vtype = RD_KAFKA_VTYPE_TIMESTAMP;
-  parts[4].u.i64 = event.timestamp_ms;
-  parts[5].vtype = RD_KAFKA_VTYPE_OPAQUE;
-  parts[5].u.ptr = opaque_of(tag);
-  parts[6].vtype = RD_KAFKA_VTYPE_HEADERS;
-  parts[6].u.headers = headers.get();
-  if (const KafkaErrorHandle error{rd_kafka_produceva(producer_->client(), parts.data(), parts.size())}) {
-    return not_produced(rd_kafka_error_code(error.get()), event.topic, bytes);
-  }
-  static_cast<void>(headers.release());  // librdkafka's now
+  const KafkaRecord record{.topic = handle,
+                           .key = event.key,
+                           .value = event.value,
+                           .timestamp_ms = event.timestamp_ms,
+                           .opaque = kafka_opaque(tag)};
+  const auto error = produce_record(producer_->client(), record, make_headers(event.headers));
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return not_produced(error, event.topic, bytes);
   topic.fresh = false;
   ++in_flight_events_;
   in_flight_bytes_ += bytes;
@@ -199,10 +187,10 @@ SubmitStatus KafkaSink::submit_progress(std::string_view key, NullableBytes reco
   const std::size_t bytes = key.size() + size_of(record);
   rd_kafka_topic_t* handle = topics.handle(*topic, options_.progress_topic);
   if (handle == nullptr) return not_produced(rd_kafka_last_error(), options_.progress_topic, bytes);
-  if (rd_kafka_produce(handle, kProgressPartition, RD_KAFKA_MSG_F_COPY, pointer_of(record), size_of(record), key.data(),
-                       key.size(), opaque_of(tag)) != 0) {
-    return not_produced(rd_kafka_last_error(), options_.progress_topic, bytes);
-  }
+  const KafkaRecord sent{
+      .topic = handle, .partition = kProgressPartition, .key = key, .value = record, .opaque = kafka_opaque(tag)};
+  const auto error = produce_record(producer_->client(), sent, nullptr);
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return not_produced(error, options_.progress_topic, bytes);
   ++in_flight_events_;
   in_flight_bytes_ += bytes;
   return SubmitStatus::accepted;
@@ -210,17 +198,40 @@ SubmitStatus KafkaSink::submit_progress(std::string_view key, NullableBytes reco
 
 std::span<const Delivery> KafkaSink::collect(std::size_t limit) {
   drop_handed_out();
+  if (ready_.empty()) resender_.go_on(producer_->client());
   std::uint64_t count = 0;
   // Before the queue is read: what comes in from here on signals again. EAGAIN: there was no signal.
   [[maybe_unused]] const auto read = ::read(wakeup_.get(), &count, sizeof count);
-  while (ready_.size() < limit) {
-    const KafkaEventHandle event = producer_->next_event(0);
-    if (!event) break;
-    take_in(event.get());
+  while (ready_.size() < limit && take_next_event()) {
   }
-  if (ready_.size() >= limit) wake_up();  // there may be more, and librdkafka signals only when its queue was empty
+  if (const auto& failure = resender_.failure()) set_fatal(*failure);
+  // There may be more, and librdkafka signals only when its queue was empty; what waits for go_on() has no signal.
+  if (ready_.size() >= limit || !failed_.empty()) wake_up();
   handed_out_ = std::min(limit, ready_.size());
   return {ready_.data(), handed_out_};
+}
+
+bool KafkaSink::take_next_event() {
+  if (KafkaEventHandle event = producer_->next_event()) {
+    if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_DR) {
+      take_reports(std::move(event));
+    } else {
+      take_in(event.get());
+    }
+    return true;
+  }
+  const KafkaEventHandle event = resender_.next_event();
+  if (!event) return false;
+  switch (rd_kafka_event_type(event.get())) {
+    case RD_KAFKA_EVENT_DR:
+      take_resent(event.get());
+      break;
+    case RD_KAFKA_EVENT_STATS:  // the main producer's tell enough
+      break;
+    default:
+      take_in(event.get());
+  }
+  return true;
 }
 
 void KafkaSink::drop_handed_out() {
@@ -231,20 +242,8 @@ void KafkaSink::drop_handed_out() {
   handed_out_ = 0;
 }
 
-void KafkaSink::flush(milliseconds at_most) {
-  const auto deadline = std::chrono::steady_clock::now() + at_most;
-  while (in_flight_events_ > 0 && !fatal_reason_) {
-    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (left <= milliseconds::zero()) break;
-    if (const auto event = producer_->next_event(static_cast<int>(left.count()))) take_in(event.get());
-  }
-  wake_up();
-}
-
 void KafkaSink::take_in(rd_kafka_event_t* event) {
   switch (rd_kafka_event_type(event)) {
-    case RD_KAFKA_EVENT_DR:
-      return take_reports(event);
     case RD_KAFKA_EVENT_ERROR:
       return take_error(event);
     case RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT:
@@ -259,26 +258,41 @@ void KafkaSink::take_in(rd_kafka_event_t* event) {
   }
 }
 
-void KafkaSink::take_reports(rd_kafka_event_t* event) {
-  std::array<const rd_kafka_message_t*, 256> messages{};
-  while (const std::size_t count = rd_kafka_event_message_array(event, messages.data(), messages.size())) {
-    for (std::size_t i = 0; i < count; ++i) take_report(messages[i]);
-  }
+// librdkafka reports a batch in one event.
+void KafkaSink::take_reports(KafkaEventHandle event) {
+  const bool alone = rd_kafka_event_message_count(event.get()) == 1;
+  std::vector<const rd_kafka_message_t*> refused;
+  for_each_message(event.get(), [&](const rd_kafka_message_t& message) {
+    const auto status = status_of(message);
+    if (status == DeliveryStatus::failed && !alone && kafka_refuses_one_record(message.err)) {
+      return refused.push_back(&message);
+    }
+    if (status == DeliveryStatus::failed) resender_.stop_behind(producer_->client(), message);
+    take_report(message, status, kafka_tag(message));
+  });
+  if (!refused.empty()) resender_.take_over(producer_->client(), std::move(event), std::move(refused));
 }
 
-void KafkaSink::take_report(const rd_kafka_message_t* message) {
+void KafkaSink::take_resent(rd_kafka_event_t* event) {
+  for_each_message(event, [&](const rd_kafka_message_t& message) {
+    const auto status = status_of(message);
+    take_report(message, status, resender_.settle(message, status == DeliveryStatus::failed));
+  });
+  const std::size_t oversized = resender_.take_oversized();
+  if (oversized > 1) batch_size_max_ = std::min(batch_size_max_, oversized / 2);
+}
+
+void KafkaSink::take_report(const rd_kafka_message_t& message, DeliveryStatus status, Tag tag) {
   --in_flight_events_;
-  in_flight_bytes_ -= message->len + message->key_len;
-  Delivery delivery{.tag = reinterpret_cast<Tag>(message->_private),
-                    .status = kafka_delivery_status(message->err, rd_kafka_message_status(message)),
-                    .failed = nullptr};
-  if (delivery.status == DeliveryStatus::persisted) {
+  in_flight_bytes_ -= message.len + message.key_len;
+  Delivery delivery{.tag = tag, .status = status, .failed = nullptr};
+  if (status == DeliveryStatus::persisted) {
     reachable_ = true;
-  } else if (delivery.status == DeliveryStatus::failed) {
-    delivery.failed = &failed_.emplace_back(make_failed_event(*message));
+  } else if (status == DeliveryStatus::failed) {
+    delivery.failed = &failed_.emplace_back(make_failed_event(message));
   } else {
-    set_fatal(fmt::format("delivery to topic \"{}\" is in doubt: {}", rd_kafka_topic_name(message->rkt),
-                          rd_kafka_err2str(message->err)));
+    set_fatal(fmt::format("delivery to topic \"{}\" is in doubt: {}", rd_kafka_topic_name(message.rkt),
+                          rd_kafka_err2str(message.err)));
   }
   ready_.push_back(delivery);
 }

@@ -5,8 +5,8 @@
 // topic descriptions are events of its main queue, taken by collect() on the loop thread. The tag travels in
 // librdkafka's 64-bit opaque, so nothing is kept per event.
 //
-// Order: events of one key go to one partition in the order they are submitted, and retries keep it. A refused event
-// does not hold back later ones that are in flight, and the broker refuses a whole batch for one record.
+// Order: events of one key go to one partition in the order they are submitted, and retries keep it. What is in flight
+// behind a refused event may be stored all the same; what is still queued waits (kafka_resender.h).
 //
 // submit() says full, besides at the limits, while the first event of a topic waits for the topic's description (one
 // round trip; as long as no broker can be reached), and for good once fatal_reason() is set.
@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@
 #include "sinks/kafka_options.h"
 #include "sinks/kafka_producer.h"
 #include "sinks/kafka_progress.h"
+#include "sinks/kafka_resender.h"
 #include "sinks/sink.h"
 #include "sinks/sink_log.h"
 
@@ -46,10 +48,7 @@ class KafkaSink final : public Sink {
   [[nodiscard]] StoredProgress read_progress(std::string_view key) override;
   [[nodiscard]] SubmitStatus submit_progress(std::string_view key, NullableBytes record, Tag tag) override;
   [[nodiscard]] std::span<const Delivery> collect(std::size_t limit) override;
-  // What is queued leaves within linger.ms (0.5 by default) by itself; librdkafka has no call that sends it sooner
-  // without waiting.
-  void nudge() override {}
-  void flush(std::chrono::milliseconds at_most) override;
+  void hold() override { resender_.hold(); }
   [[nodiscard]] int descriptor() const override { return wakeup_.get(); }
   [[nodiscard]] std::size_t in_flight_events() const override { return in_flight_events_; }
   [[nodiscard]] std::size_t in_flight_bytes() const override { return in_flight_bytes_; }
@@ -61,18 +60,22 @@ class KafkaSink final : public Sink {
   [[nodiscard]] Statistics statistics() const override;
 
  private:
+  static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+
   [[nodiscard]] bool has_room(std::size_t bytes) const;
   SubmitStatus reject(FailureClass failure_class, std::string reason);
   std::optional<SubmitStatus> hold_back(KafkaTopic& topic, const OutboxEvent& event);
-  SubmitStatus shrink_batches(std::string_view topic, std::size_t batch_size);
+  SubmitStatus shrink_batches(std::string_view topic, std::size_t batch_size_max);
   SubmitStatus ask_or_reject(KafkaTopic& topic, const OutboxEvent& event, FailureClass failure_class,
                              std::string reason);
   SubmitStatus produce(KafkaTopic& topic, const OutboxEvent& event, Tag tag, std::size_t bytes);
   SubmitStatus not_produced(rd_kafka_resp_err_t error, std::string_view topic, std::size_t bytes);
 
+  bool take_next_event();
   void take_in(rd_kafka_event_t* event);
-  void take_reports(rd_kafka_event_t* event);
-  void take_report(const rd_kafka_message_t* message);
+  void take_reports(KafkaEventHandle event);
+  void take_resent(rd_kafka_event_t* event);
+  void take_report(const rd_kafka_message_t& message, DeliveryStatus status, Tag tag);
   void take_error(rd_kafka_event_t* event);
   void take_statistics(std::string_view json);
   void take_log(rd_kafka_event_t* event);
@@ -86,6 +89,8 @@ class KafkaSink final : public Sink {
   FileDescriptor wakeup_;  // before the producer, which writes to it until it is destroyed
   std::unique_ptr<KafkaProducer> producer_;
   std::unique_ptr<KafkaProgressReader> progress_reader_;  // while a record is being read
+  KafkaResender resender_;                                // after the producer: it keeps events of it
+  std::size_t batch_size_max_ = kNoLimit;
 
   std::size_t in_flight_events_ = 0;
   std::size_t in_flight_bytes_ = 0;

@@ -130,9 +130,4 @@ std::string LineFile::write(std::string_view bytes, std::size_t& count) {
 
 std::string LineFile::sync() const { return regular_ && ::fdatasync(fd_.get()) != 0 ? error("sync") : std::string{}; }
 
-void LineFile::wait_until_writable(std::chrono::milliseconds at_most) const {
-  pollfd waiting{fd_.get(), POLLOUT, 0};
-  ::poll(&waiting, 1, static_cast<int>(at_most.count()));
-}
-
 }  // namespace walrelay

@@ -2,7 +2,6 @@
 // Where the file and stdout sinks write to: appends whole lines, tells what is durable, and never waits for a reader.
 // Errors are texts for people, "" if there was none.
 
-#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -31,7 +30,6 @@ class LineFile {
 
   // False for a pipe, a socket or a terminal: write() may have to wait for its reader.
   [[nodiscard]] bool never_waits() const { return never_waits_; }
-  void wait_until_writable(std::chrono::milliseconds at_most) const;
 
   [[nodiscard]] int descriptor() const { return fd_.get(); }
   [[nodiscard]] const std::string& name() const { return name_; }

@@ -1,10 +1,10 @@
 #pragma once
 // The seam between the relay and what it publishes to.
 //
-// Thread: every call is made on the relay's loop thread; a sink never calls back on another one and never blocks,
-// except in flush(). Ownership: submit() copies what it keeps of the event before it returns. Errors: a sink never
-// throws from these calls. What went wrong with one event is a Delivery or a Rejection; what went wrong with the sink
-// as a whole is fatal_reason().
+// Thread: every call is made on the relay's loop thread; a sink never calls back on another one and never blocks.
+// Ownership: submit() copies what it keeps of the event before it returns. Errors: a sink never throws from these
+// calls. What went wrong with one event is a Delivery or a Rejection; what went wrong with the sink as a whole is
+// fatal_reason().
 
 #include <chrono>
 #include <cstddef>
@@ -95,11 +95,9 @@ class Sink {
   // partitions. Also takes in the sink's own errors, statistics and logs.
   [[nodiscard]] virtual std::span<const Delivery> collect(std::size_t limit) = 0;
 
-  // The stream has gone quiet: send what is queued at once.
-  virtual void nudge() = 0;
-
-  // Waits until nothing is in flight or the time is over. Deliveries are still to be collected.
-  virtual void flush(std::chrono::milliseconds at_most) = 0;
+  // The failures of the last collect() cannot be dealt with: where they hold later events of their own up, those are
+  // not sent any more. Without it they go on with the next collect().
+  virtual void hold() {}
 
   // Readable when collect() has something to return; -1 where submit() itself delivers.
   [[nodiscard]] virtual int descriptor() const = 0;

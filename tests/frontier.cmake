@@ -10,6 +10,7 @@ walrelay_test(frontier_tests unit
     unit/relay_progress.cpp
     unit/relay_status.cpp
     unit/relay_step.cpp
+    unit/skip_list_test.cpp
     unit/slot_verdict.cpp
     unit/status_policy.cpp
   LIBRARIES connector PostgreSQL::PostgreSQL

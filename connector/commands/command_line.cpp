@@ -124,6 +124,13 @@ class Parser {
       command.add_flag("--drain", run_.drain,
                        wrapped("end with status 0 once all that was committed before the start is "
                                "confirmed"));
+      command
+          .add_option("--skip", run_.skip,
+                      wrapped("pass over this event, named by its id or as the message says that the relay halted "
+                              "with; may be repeated, does no harm once the event is passed"))
+          ->type_name("ID")
+          ->allow_extra_args(false)
+          ->check(CLI::Validator([](const std::string& id) { return id.empty() ? "is empty" : ""; }, ""));
     }
     if (name == "status") command.add_flag("--json", status_.json, "print JSON");
     if (name == "drop") command.add_flag("--yes", drop_.yes, "do not ask");

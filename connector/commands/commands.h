@@ -2,6 +2,7 @@
 // The subcommands. Each prints its result on stdout, the rest on stderr, and returns the exit status; none throws.
 
 #include <string>
+#include <vector>
 
 #include "connector/config/config.h"
 #include "connector/exit_code.h"
@@ -21,7 +22,8 @@ struct CheckFlags {
 };
 
 struct RunFlags {
-  bool drain = false;  // stop with status 0 once all that was committed before the start is confirmed
+  bool drain = false;             // stop with status 0 once all that was committed before the start is confirmed
+  std::vector<std::string> skip;  // events to pass over, see connector/skip_list.h
 };
 
 struct StatusFlags {

@@ -50,9 +50,11 @@ ExitCode run_relay(const Config& config, const RunFlags& flags) {
 
 }  // namespace
 
-ExitCode run_command(const Config& config, const RunFlags& flags) {
+ExitCode run_command(const Config& given, const RunFlags& flags) {
   return guarded("run", [&] {
     try {
+      Config config = given;
+      config.delivery.skip = SkipList(flags.skip);
       return run_relay(config, flags);
     } catch (const SinkConfigError& error) {
       say(fmt::format("walrelay run: {}", error.what()));

@@ -45,4 +45,10 @@ bool sounds_like_pooler(std::string_view message) {
                                 "odyssey:", "pgbouncer", "Supavisor", "replication connections are not supported"});
 }
 
+bool sounds_like_oversized_row(std::string_view sqlstate, std::string_view message) {
+  // palloc's limit; a string buffer's (a real lack of memory has SQLSTATE 53200).
+  return message.find("invalid memory alloc request size") != std::string_view::npos ||
+         (sqlstate == "54000" && contains_any(message, {"out of memory", "string buffer"}));
+}
+
 }  // namespace walrelay

@@ -21,6 +21,10 @@ enum class PgTrouble : std::uint8_t {
 // True if the text is what a connection pooler says to a replication connection.
 [[nodiscard]] bool sounds_like_pooler(std::string_view message);
 
+// True if the server cannot put a row into a message: its text form, or the whole message, would be a gigabyte or more
+// (a bytea doubles as text). It would fail again at each try.
+[[nodiscard]] bool sounds_like_oversized_row(std::string_view sqlstate, std::string_view message);
+
 class PgError : public std::runtime_error {
  public:
   // `reason` is one line, for people, without secrets; `remedy` what to do about it, "" if that is not known.

@@ -101,4 +101,21 @@ std::string publication_younger_than_slot(const SourceError& error, const Postgr
       error.message, postgres.publication, postgres.slot, postgres.slot);
 }
 
+std::string row_cannot_be_sent(const SourceError& error, const std::string& slot, Lsn received,
+                               const std::optional<TransactionStart>& transaction, std::uint64_t events) {
+  if (!transaction) {
+    return fmt::format(
+        "{}: the server cannot send a row of the first transaction that ends after {}: as text it is larger than a "
+        "message of 1 GB; find that transaction, and go past it with SELECT pg_replication_slot_advance('{}', LSN)",
+        error.message, received.to_string(), slot);
+  }
+  return fmt::format(
+      "{}: the server cannot send a row of transaction {} (commit at {}), the one after its first {} events: as text "
+      "it "
+      "is larger than a message of 1 GB; nothing from this transaction on is confirmed; publish its other events from "
+      "the table, and go past it with SELECT pg_replication_slot_advance('{}', '{}')",
+      error.message, transaction->xid, transaction->commit_lsn.to_string(), events, slot,
+      Lsn{transaction->commit_lsn.value + 1}.to_string());
+}
+
 }  // namespace walrelay

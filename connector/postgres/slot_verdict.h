@@ -1,8 +1,11 @@
 #pragma once
 // Whether a slot can be streamed from, and if not, whether waiting helps. Pure.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
+#include "connector/ack_frontier.h"
 #include "connector/config/config.h"
 #include "connector/server_watch.h"
 #include "connector/source.h"
@@ -32,5 +35,10 @@ struct SlotVerdict {
 // help.
 [[nodiscard]] bool publication_missing_in_history(const SourceError& error);
 [[nodiscard]] std::string publication_younger_than_slot(const SourceError& error, const PostgresOptions& postgres);
+
+// The stream ended at a row that the server cannot send (sounds_like_oversized_row()): where that is, as far as is
+// known, and how to go on. `received`: the end of the last whole transaction; `events`: read of the one behind it.
+[[nodiscard]] std::string row_cannot_be_sent(const SourceError& error, const std::string& slot, Lsn received,
+                                             const std::optional<TransactionStart>& transaction, std::uint64_t events);
 
 }  // namespace walrelay

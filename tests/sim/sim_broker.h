@@ -53,8 +53,6 @@ class SimSink final : public Sink {
   StoredProgress read_progress(std::string_view key) override;
   SubmitStatus submit_progress(std::string_view key, NullableBytes record, Tag tag) override;
   std::span<const Delivery> collect(std::size_t limit) override;
-  void nudge() override {}
-  void flush(std::chrono::milliseconds /*at_most*/) override {}
   [[nodiscard]] int descriptor() const override { return -1; }
   [[nodiscard]] std::size_t in_flight_events() const override { return in_flight_; }
   [[nodiscard]] std::size_t in_flight_bytes() const override { return 0; }

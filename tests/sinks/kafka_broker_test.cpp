@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "sinks/kafka_admin.h"
 #include "sinks/kafka_sink.h"
 #include "tests/support/catch.h"
@@ -93,6 +95,63 @@ TEST_CASE("a missing topic is rejected at once where it may not be made") {
   create_topic(shared_kafka(), topic);
   CHECK(driver.submit(event_of(topic, "v"), 2) == SubmitStatus::accepted);
   REQUIRE(driver.run_until_collected(1));
+}
+
+TEST_CASE("A13: of a batch that the broker refuses for one record the others arrive, in order and once") {
+  const std::string topic = unique_name();
+  create_topic(shared_kafka(), topic, 1, {{"cleanup.policy", "compact"}});  // takes no record without a key
+  KafkaSink sink(options_with("linger.ms", "100"));
+  SinkDriver driver(sink);
+  constexpr std::size_t kEvents = 30;
+  constexpr std::size_t kBad = 12;
+  std::vector<std::string> expected;
+  for (Tag tag = 0; tag < kEvents; ++tag) {
+    OutboxEvent event = event_of(topic, "");
+    const std::string value = std::to_string(tag);
+    event.value = value;
+    if (tag == kBad) event.key.reset();
+    if (tag != kBad) expected.push_back(value);
+    REQUIRE(driver.submit(event, tag) == SubmitStatus::accepted);
+  }
+  REQUIRE(driver.run_until_collected(kEvents));
+  for (const auto& delivery : driver.deliveries) {
+    CHECK((delivery.status == DeliveryStatus::failed) == (delivery.tag == kBad));
+  }
+  std::vector<std::string> received;
+  for (const auto& record : TopicReader(shared_kafka(), topic).read_to_end()) {
+    received.push_back(record.value.value_or("NULL"));
+  }
+  CHECK(received == expected);
+  CHECK_FALSE(sink.fatal_reason().has_value());
+}
+
+TEST_CASE("a broker that refuses records in a busy stream loses and repeats none of the others") {
+  const std::string topic = unique_name();
+  create_topic(shared_kafka(), topic, 2, {{"cleanup.policy", "compact"}});
+  KafkaSink sink(options_with("batch.num.messages", "50"));
+  SinkDriver driver(sink);
+  constexpr std::size_t kEvents = 3000;
+  for (Tag tag = 0; tag < kEvents; ++tag) {
+    OutboxEvent event = event_of(topic, "");
+    const std::string value = std::to_string(tag);
+    const std::string key = std::to_string(tag % 7);
+    event.value = value;
+    event.key = key;
+    if (tag % 1000 == 500) event.key.reset();
+    REQUIRE(driver.submit(event, tag) == SubmitStatus::accepted);
+  }
+  REQUIRE(driver.run_until_collected(kEvents));
+  for (const auto& delivery : driver.deliveries) {
+    CHECK((delivery.status == DeliveryStatus::failed) == (delivery.tag % 1000 == 500));
+  }
+  std::set<std::string> received;
+  std::size_t records = 0;
+  for (const auto& record : TopicReader(shared_kafka(), topic).read_to_end()) {
+    received.insert(record.value.value_or("NULL"));
+    ++records;
+  }
+  CHECK(records == kEvents - 3);
+  CHECK(received.size() == kEvents - 3);
 }
 
 TEST_CASE("check sees a topic's limit and whether the broker makes topics") {

@@ -24,7 +24,6 @@ class HeldSink final : public Sink {
   [[nodiscard]] const std::deque<Held>& held() const { return held_; }
   [[nodiscard]] std::string topic(std::size_t i) const { return held_.at(i).event.topic; }
   [[nodiscard]] std::string value(std::size_t i) const { return held_.at(i).event.value.value_or("NULL"); }
-  [[nodiscard]] std::size_t nudges() const { return nudges_; }
 
   // The progress records that were submitted, and whether there is room for one.
   std::vector<std::string> progress;
@@ -76,8 +75,8 @@ class HeldSink final : public Sink {
     }
     return handed_out_;
   }
-  void nudge() override { ++nudges_; }
-  void flush(std::chrono::milliseconds /*at_most*/) override {}
+  void hold() override { held_back_ = true; }
+  [[nodiscard]] bool held_back() const { return held_back_; }
   [[nodiscard]] int descriptor() const override { return -1; }
   [[nodiscard]] std::size_t in_flight_events() const override {
     return held_.size() + progress_tags_.size() + reports_.size();
@@ -100,7 +99,7 @@ class HeldSink final : public Sink {
   std::deque<Delivery> reports_;
   std::vector<Delivery> handed_out_;
   Rejection rejection_;
-  std::size_t nudges_ = 0;
+  bool held_back_ = false;
 };
 
 }  // namespace walrelay::test

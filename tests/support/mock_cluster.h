@@ -34,6 +34,9 @@ class MockCluster {
   // The next produce requests are answered with these.
   void fail_produce(std::initializer_list<rd_kafka_resp_err_t> errors) const;
   void fail_metadata(const std::string& topic, rd_kafka_resp_err_t error) const;
+  void set_leader(const std::string& topic, int partition, int broker) const {
+    rd_kafka_mock_partition_set_leader(cluster_, topic.c_str(), partition, broker);
+  }
   void set_down(int broker) const { rd_kafka_mock_broker_set_down(cluster_, broker); }
   void set_up(int broker) const { rd_kafka_mock_broker_set_up(cluster_, broker); }
   void set_round_trip(int broker, int milliseconds) const {

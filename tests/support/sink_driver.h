@@ -40,11 +40,11 @@ class SinkDriver {
 
   // Until `done` is true; false if it never was.
   template <typename Condition>
-  bool run_until(Condition done, std::chrono::milliseconds patience = kSinkPatience) {
+  bool run_until(Condition done, std::chrono::milliseconds patience = kSinkPatience, std::size_t limit = 1000) {
     const auto deadline = std::chrono::steady_clock::now() + patience;
     while (!done()) {
       if (std::chrono::steady_clock::now() > deadline) return false;
-      step();
+      step(limit);
     }
     return true;
   }

@@ -30,6 +30,9 @@ TEST_CASE("each command has its flags") {
   CHECK(flags_of<CheckFlags>({"check", "--json"}).json);
   CHECK(flags_of<RunFlags>({"run", "--drain"}).drain);
   CHECK_FALSE(flags_of<RunFlags>({"run"}).drain);
+  CHECK(flags_of<RunFlags>({"run", "--skip", "a", "--drain", "--skip=16/B374D848/3"}).skip ==
+        std::vector<std::string>{"a", "16/B374D848/3"});
+  CHECK_THAT(refusal({"run", "--skip", ""}), ContainsSubstring("--skip"));
   CHECK(flags_of<StatusFlags>({"status", "--json"}).json);
   CHECK(flags_of<DropFlags>({"drop", "--yes"}).yes);
   CHECK(flags_of<ConfigFlags>({"config", "--reference"}).reference);

@@ -48,4 +48,15 @@ TEST_CASE("an error's message is its reason and its remedy") {
 }
 
 }  // namespace
+TEST_CASE("a row that the server cannot send is told from a server that lacks memory") {
+  CHECK(sounds_like_oversized_row("XX000", "invalid memory alloc request size 1076000003"));
+  CHECK(sounds_like_oversized_row("54000",
+                                  "out of memory (Cannot enlarge string buffer containing 96 bytes by "
+                                  "1073741000 more bytes.)"));
+  CHECK(sounds_like_oversized_row("54000", "string buffer exceeds maximum allowed length (1073741823 bytes)"));
+  CHECK_FALSE(sounds_like_oversized_row("53200", "out of memory (Failed on request of size 8192.)"));
+  CHECK_FALSE(sounds_like_oversized_row("54000", "target lists can have at most 1664 entries"));
+  CHECK_FALSE(sounds_like_oversized_row("XX000", "cache lookup failed for relation 16384"));
+}
+
 }  // namespace walrelay::test

@@ -84,15 +84,6 @@ TEST_CASE("silence counts only while the relay reads, and the server is asked af
   CHECK(bench.relay.silent_for(bench.clock.now()) == 0s);
 }
 
-TEST_CASE("what is queued is sent at once when the stream goes quiet") {
-  RelayBench bench;
-  bench.transaction(1100, {"a"});
-  bench.step();
-  CHECK(bench.sink.nudges() == 1);
-  bench.step();
-  CHECK(bench.sink.nudges() == 1);
-}
-
 TEST_CASE("the oldest unconfirmed commit is known while there is one") {
   RelayBench bench;
   bench.source->add(begin_frame(Lsn{1092}, 7, 12345));

@@ -196,6 +196,79 @@ TEST_CASE("a dead letter that cannot be delivered halts") {
   CHECK(bench.relay.confirmed() == Lsn{1000});
 }
 
+TEST_CASE("the reason of a halt names the command that goes past the event, and a relay started with it does") {
+  {
+    RelayBench bench;
+    bench.transaction(1100, {"a", "bad", "c"});
+    bench.step();
+    bench.sink.fail(1, FailureClass::rejected);
+    bench.sink.ack(0);
+    bench.step();
+    bench.step();
+    REQUIRE(bench.relay.end() == RelayEnd::poison);
+    CHECK_THAT(bench.relay.end_reason(), ContainsSubstring("walrelay run --skip id-bad "));
+  }
+  DeliveryOptions delivery;
+  delivery.skip = SkipList({"id-bad", "id-of-no-event"});
+  RelayBench bench(delivery);
+  bench.sink.reject_value = "bad";  // neither sink nor broker is asked
+  bench.transaction(1100, {"a", "bad", "c"});
+  bench.step();
+  REQUIRE(bench.sink.held().size() == 2);
+  bench.sink.ack_all();
+  bench.step();
+  CHECK(bench.relay.confirmed() == Lsn{1100});
+  CHECK(bench.metrics.events(0, EventResult::skipped).value() == 1);
+  CHECK(bench.metrics.events(0, EventResult::delivered).value() == 2);
+}
+
+TEST_CASE("an event that the sink will not take and the dead letter of one are skipped by the same name") {
+  DeliveryOptions delivery = on_error(GENERATE(OnError::halt, OnError::dead_letter));
+  RelayBench bench(delivery);
+  bench.sink.reject_value = "bad";
+  bench.transaction(1100, {"bad"});
+  bench.step();
+  bench.step();
+  REQUIRE(bench.relay.end() == RelayEnd::poison);
+  CHECK_THAT(bench.relay.end_reason(), ContainsSubstring("walrelay run --skip id-bad "));
+}
+
+TEST_CASE("a skipped event is counted over when the transaction comes again in a new session") {
+  DeliveryOptions delivery;
+  delivery.skip = SkipList({place_by_number(Lsn{1092}, 1)});
+  RelayBench bench(delivery);
+  bench.source->add(begin_frame(Lsn{1092}, 7));
+  for (const auto* value : {"a", "b"}) bench.source->add(insert_frame("x", "k", value));
+  bench.source->close(SourceEnd::connection_lost);
+  bench.step();
+  bench.connect();
+  bench.source->add(begin_frame(Lsn{1092}, 7));
+  for (const auto* value : {"a", "b", "c"}) bench.source->add(insert_frame("x", "k", value));
+  bench.source->add(commit_frame(Lsn{1092}, Lsn{1100}));
+  bench.step();
+  REQUIRE(bench.sink.held().size() == 2);
+  CHECK(bench.sink.value(0) == "a");
+  CHECK(bench.sink.value(1) == "c");
+  CHECK(bench.metrics.events(0, EventResult::skipped).value() == 1);
+}
+
+TEST_CASE("a halt waits for what was committed before the event, not for what comes behind it") {
+  RelayBench bench;
+  bench.transaction(1100, {"before"});
+  bench.transaction(1200, {"bad"});
+  bench.transaction(1300, {"behind"});
+  bench.step();
+  bench.sink.fail(1, FailureClass::rejected);
+  bench.step();
+  CHECK(bench.sink.held_back());
+  CHECK(bench.relay.end() == RelayEnd::none);
+  bench.sink.ack(0);
+  bench.step();
+  CHECK(bench.relay.end() == RelayEnd::poison);
+  CHECK(bench.relay.confirmed() == Lsn{1100});
+  CHECK(bench.sink.in_flight_events() == 1);
+}
+
 TEST_CASE("the policy goes by class") {
   DeliveryOptions delivery = on_error(OnError::halt);
   delivery.on_error_by_class[FailureClass::too_large] = OnError::skip;

@@ -101,4 +101,12 @@ TEST_CASE("an error about a publication in the past is told from other missing o
   CHECK_FALSE(publication_missing_in_history({"42704", "replication slot \"s\" does not exist"}));
 }
 
+TEST_CASE("a row that the server cannot send is named by its transaction, with the way past it") {
+  const SourceError error{"XX000", "db: invalid memory alloc request size 1076000003"};
+  const auto text = row_cannot_be_sent(error, "s", Lsn{0x300}, TransactionStart{Lsn{0x4FF}, 77, 0}, 3);
+  CHECK_THAT(text, ContainsSubstring("transaction 77 (commit at 0/4FF)") && ContainsSubstring("first 3 events") &&
+                       ContainsSubstring("pg_replication_slot_advance('s', '0/500')"));
+  CHECK_THAT(row_cannot_be_sent(error, "s", Lsn{0x300}, std::nullopt, 0), ContainsSubstring("ends after 0/300"));
+}
+
 }  // namespace walrelay::test
