@@ -3,7 +3,10 @@
 
 walrelay_integration_test(fault_tests VERSIONS TIMEOUT 240
   SOURCES
+    integration/big_rows.cpp
+    integration/fault_broker_killed.cpp
     integration/fault_broker_paused.cpp
+    integration/fault_classes.cpp
     integration/fault_crash.cpp
     integration/fault_half_open.cpp
     integration/fault_high_availability.cpp
@@ -18,7 +21,7 @@ walrelay_integration_test(fault_tests VERSIONS TIMEOUT 240
     integration/fault_support.cpp
     torture/load.cpp
     torture/torture.cpp
-  LIBRARIES connector
+  LIBRARIES connector mock_cluster
 )
 
 # What takes minutes is hidden from the list above, and starts first where cases run side by side.

@@ -6,6 +6,7 @@
 
 #include "tests/integration/fault_support.h"
 #include "tests/support/catch.h"
+#include "tests/support/json_value.h"
 #include "tests/support/kafka_broker.h"
 #include "tests/support/shared_servers.h"
 #include "tests/support/wait.h"
@@ -146,6 +147,98 @@ TEST_CASE("a topic that is not there, and that the broker is not to make, halts 
   CHECK(ended == ExitStatus{4, 0});
   CHECK_THAT(relay.log(), ContainsSubstring("does not exist"));
   CHECK_THAT(relay.log(), ContainsSubstring("(topic)"));
+}
+
+// Ten rows, one without a key, ten rows, in one transaction, for a topic that takes no record without a key.
+class RefusedInBatch {
+ public:
+  RefusedInBatch() {
+    create_topic(shared_kafka(), topic(), 1, {{"cleanup.policy", "compact"}});
+    create_topic(shared_kafka(), topic() + ".letters", 1);
+  }
+
+  [[nodiscard]] std::string topic() const { return outbox_.name() + ".keyed"; }
+  [[nodiscard]] std::string configuration(const std::string& delivery) const {
+    auto text = outbox_.configuration(fmt::format("dead_letter_topic = \"{}.letters\"\n{}", topic(), delivery));
+    const std::string plain = "topic = \"" + outbox_.name() + "\"";
+    text.replace(text.find(plain), plain.size(), "topic = \"" + topic() + "\"");
+    const std::string sink = "[sink.kafka]\n";
+    return text.insert(text.find(sink) + sink.size(), "\"linger.ms\" = \"50\"\n");
+  }
+
+  // The id of the row without a key.
+  std::string insert() {
+    database_.exec(
+        "INSERT INTO outbox (type, payload) SELECT 'T', CASE WHEN g = 11 THEN '{}' ELSE jsonb_build_object('k', 'k', "
+        "'n', "
+        "g) END FROM generate_series(1, 21) g");
+    after_ = outbox_.end_of_wal();
+    return database_.value("SELECT id FROM outbox WHERE payload = '{}'");
+  }
+  [[nodiscard]] Lsn after() const { return after_; }
+  [[nodiscard]] Outbox& outbox() { return outbox_; }
+
+  // The rows' numbers in the topic, in order.
+  [[nodiscard]] std::vector<std::string> stored() const {
+    std::vector<std::string> numbers;
+    for (const auto& record : TopicReader(shared_kafka(), topic()).read_to_end()) {
+      numbers.push_back(json_value(record.value.value_or("{}"), "/n"));
+    }
+    return numbers;
+  }
+  [[nodiscard]] static std::vector<std::string> from_to(int first, int last) {
+    std::vector<std::string> numbers;
+    for (int n = first; n <= last; ++n) {
+      if (n != 11) numbers.push_back(std::to_string(n));
+    }
+    return numbers;
+  }
+
+ private:
+  TestDatabase database_;
+  Outbox outbox_{database_.dsn(), database_.dsn(), database_.name(), shared_kafka()};
+  Lsn after_;
+};
+
+TEST_CASE("of a refused batch only the row that is meant goes to the dead letters, and the others arrive in order") {
+  RefusedInBatch setting;
+  RelayProcess relay(setting.configuration("on_error = { rejected = \"dead-letter\" }"));
+  REQUIRE(relay.wait_ready());
+  const auto id = setting.insert();
+  CHECK(setting.outbox().wait_confirmed());
+  INFO(relay.log());
+  CHECK(setting.stored() == RefusedInBatch::from_to(1, 21));
+  const auto letters = TopicReader(shared_kafka(), setting.topic() + ".letters").read_to_end();
+  REQUIRE(letters.size() == 1);
+  CHECK(letters[0].header("id") == id);
+  CHECK(letters[0].header("walrelay-error-class") == "rejected");
+  CHECK(relay.stop() == ExitStatus{143, 0});
+}
+
+TEST_CASE("a halt in a batch sends nothing behind the row, and its message's command goes past that row alone") {
+  RefusedInBatch setting;
+  std::string id;
+  {
+    RelayProcess relay(setting.configuration(""));
+    REQUIRE(relay.wait_ready());
+    id = setting.insert();
+    const auto ended = relay.process().wait(seconds(30));
+    INFO(relay.log());
+    CHECK(ended == ExitStatus{4, 0});
+    CHECK_THAT(relay.log(), ContainsSubstring("walrelay run --skip " + id + " "));
+  }
+  const auto stored = setting.stored();
+  CHECK(stored == RefusedInBatch::from_to(1, 10));
+  CHECK(setting.outbox().confirmed() < setting.after());
+  for (int start = 0; start < 2; ++start) {  // the second time it is passed, and does no harm
+    const auto again = walrelay_command({"run", "--drain", "--skip", id}, setting.configuration(""), {}, seconds(60));
+    INFO(again.errors);
+    CHECK(again.status == 0);
+    CHECK(count_of(again.errors, "event_skipped") == (start == 0 ? 1 : 0));
+  }
+  auto expected = RefusedInBatch::from_to(1, 10);
+  for (const auto& number : RefusedInBatch::from_to(1, 21)) expected.push_back(number);
+  CHECK(setting.stored() == expected);
 }
 
 }  // namespace
