@@ -17,7 +17,7 @@ constexpr std::size_t kMegabyte = 1024 * 1024;
 // $WALRELAY_BIG_ROWS: 500000 for the long run.
 std::size_t rows_of_this_run() {
   const char* text = std::getenv("WALRELAY_BIG_ROWS");
-  return text == nullptr ? 120'000 : std::strtoull(text, nullptr, 10);
+  return text == nullptr ? 80'000 : std::strtoull(text, nullptr, 10);
 }
 
 TEST_CASE("a transaction of many rows of 1 kB needs no more memory than what may be in flight") {
