@@ -10,8 +10,10 @@ namespace {
 
 std::string other_server(const ProgressRecord& record, const ServerHistory& server) {
   if (record.system_identifier != server.system_identifier) {
-    return fmt::format("the progress record is of another cluster (system identifier {}, this server has {})",
-                       record.system_identifier, server.system_identifier);
+    return fmt::format(
+        "the progress record is of another cluster (system identifier {}, this server has {}); if another service's "
+        "relay wrote it, give this one a slot name, or a delivery.progress_topic, of its own",
+        record.system_identifier, server.system_identifier);
   }
   if (record.database != server.database) {
     return fmt::format("the progress record is of database \"{}\", the slot of \"{}\"", record.database,
