@@ -30,6 +30,11 @@ struct Dispatch {
   ExitCode operator()(const InitFlags& flags) const {
     const Config loaded = config(Mapping::optional);
     require_outbox(loaded, line.name);
+    if (flags.backfill) require_sink(loaded, "init --backfill");
+    if (flags.backfill && loaded.sink.type == SinkType::stdout_lines) {
+      throw ConfigError(
+          "init --backfill: standard output carries the proposed configuration; choose another sink than stdout");
+    }
     return init_command(loaded, flags);
   }
   ExitCode operator()(const CheckFlags& flags) const {

@@ -31,12 +31,15 @@ bool contains(const std::array<std::string_view, size>& names, std::string_view 
 
 class MappingChecker {
  public:
-  MappingChecker(const OutboxMapping& mapping, std::span<const ColumnInfo> columns)
-      : mapping_(mapping), columns_(columns) {}
+  MappingChecker(const OutboxMapping& mapping, std::string_view processed_at, std::span<const ColumnInfo> columns)
+      : mapping_(mapping), processed_at_(processed_at), columns_(columns) {}
 
   std::vector<std::string> problems() {
     for (const auto& part : mapping_.parts) {
       if (!part.carries_id) check(part);
+    }
+    if (!processed_at_.empty() && !find(processed_at_)) {
+      problems_.push_back(fmt::format("processed_at = \"{}\": {}", processed_at_, missing_column(processed_at_)));
     }
     return std::move(problems_);
   }
@@ -44,9 +47,8 @@ class MappingChecker {
  private:
   void check(const MappedPart& part) {
     for (const auto& reference : part.value.references()) {
-      const auto column =
-          std::find_if(columns_.begin(), columns_.end(), [&](const auto& c) { return c.name == reference.column; });
-      if (column == columns_.end()) {
+      const auto* column = find(reference.column);
+      if (!column) {
         missing(part, reference.column);
       } else {
         check_type(part, reference, *column);
@@ -57,12 +59,21 @@ class MappingChecker {
   void missing(const MappedPart& part, const std::string& column) {
     const auto& optional = mapping_.optional_columns;
     if (std::find(optional.begin(), optional.end(), column) != optional.end()) return;
+    report(part, missing_column(column));
+  }
+
+  [[nodiscard]] const ColumnInfo* find(std::string_view name) const {
+    const auto found = std::find_if(columns_.begin(), columns_.end(), [&](const auto& c) { return c.name == name; });
+    return found == columns_.end() ? nullptr : &*found;
+  }
+
+  [[nodiscard]] std::string missing_column(std::string_view column) const {
     std::vector<std::string_view> names;
     for (const auto& known : columns_) names.push_back(known.name);
     const auto nearest = nearest_name(column, names);
     const auto remedy = nearest.empty() ? fmt::format("its columns are {}", fmt::join(names, ", "))
                                         : fmt::format("did you mean \"{}\"?", nearest);
-    report(part, fmt::format("table {} has no column \"{}\"; {}", mapping_.name, column, remedy));
+    return fmt::format("table {} has no column \"{}\"; {}", mapping_.name, column, remedy);
   }
 
   void check_type(const MappedPart& part, const TemplateReference& reference, const ColumnInfo& column) {
@@ -86,6 +97,7 @@ class MappingChecker {
   }
 
   const OutboxMapping& mapping_;
+  std::string_view processed_at_;
   std::span<const ColumnInfo> columns_;
   std::vector<std::string> problems_;
 };
@@ -95,7 +107,7 @@ class MappingChecker {
 std::vector<std::string> mapping_problems(const OutboxRules& rules, std::span<const ColumnInfo> columns) {
   const auto mapping = compile_mapping(rules);
   if (mapping.of_messages) return {};
-  return MappingChecker(mapping, columns).problems();
+  return MappingChecker(mapping, rules.processed_at, columns).problems();
 }
 
 std::vector<std::string> mapped_columns(const OutboxRules& rules) {

@@ -25,6 +25,9 @@ struct OutboxRules {
   std::vector<std::pair<std::string, std::string>> headers;  // name, template; in the order they are sent
   std::string id_header = "id";                              // "" sends none
 
+  // Column that is NULL until something else than walrelay has published the row; "" if there is none. Only read.
+  std::string processed_at;
+
   // Columns that only a preset asks for and that a table may lack: a template that names one is then dropped.
   std::vector<std::string> optional_columns;
 };

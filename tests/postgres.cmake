@@ -3,11 +3,13 @@
 walrelay_test(postgres_tests unit
   SOURCES
     unit/admin_sql.cpp
+    unit/backfill_choice.cpp
     unit/config_proposal.cpp
     unit/pg_conninfo.cpp
     unit/pg_error.cpp
     unit/pg_quote.cpp
     unit/publication_check.cpp
+    unit/row_query.cpp
   LIBRARIES connector PostgreSQL::PostgreSQL
 )
 

@@ -118,6 +118,8 @@ class Parser {
                        wrapped("let standbys keep a copy of the slot, so that it is there after a failover (PostgreSQL "
                                "17+); also for a slot that exists"));
       command.add_option("--role", init_.role, "grant what a relay needs to this role")->type_name("NAME");
+      add_backfill(command, init_.backfill,
+                   "publish rows that are there before the slot begins: unprocessed, all, since=TIME or none");
     }
     if (name == "check") command.add_flag("--json", check_.json, "print the findings as JSON");
     if (name == "run") {
@@ -135,6 +137,19 @@ class Parser {
     if (name == "status") command.add_flag("--json", status_.json, "print JSON");
     if (name == "drop") command.add_flag("--yes", drop_.yes, "do not ask");
     if (name == "config") command.add_flag("--reference", config_.reference, "print the description of every setting");
+  }
+
+  static void add_backfill(CLI::App& command, std::optional<BackfillChoice>& choice, std::string_view summary) {
+    const auto take = [&choice](const std::string& text) {
+      choice = parse_backfill_choice(text);
+      if (!choice) {
+        throw ConfigError(
+            fmt::format("--backfill: \"{}\" is none of {}; TIME is UTC, or with an offset: since=2026-11-29 "
+                        "12:00:00+01",
+                        text, kBackfillForms));
+      }
+    };
+    command.add_option_function<std::string>("--backfill", take, wrapped(summary))->type_name("ROWS");
   }
 
   void add_common(CLI::App& app, const std::string& group) {
@@ -238,7 +253,10 @@ class Parser {
     for (const Setting& setting : line.settings) {
       if (setting.origin == "--preset") init_.preset = std::get<std::string>(setting.value);
     }
-    if (name == "init") line.command = init_;
+    if (name == "init") {
+      if (init_.backfill && init_.backfill->rows == BackfillChoice::Rows::none) init_.backfill.reset();
+      line.command = init_;
+    }
     if (name == "check") line.command = check_;
     if (name == "run") line.command = run_;
     if (name == "status") line.command = status_;

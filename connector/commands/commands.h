@@ -1,9 +1,11 @@
 #pragma once
 // The subcommands. Each prints its result on stdout, the rest on stderr, and returns the exit status; none throws.
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "connector/backfill_choice.h"
 #include "connector/config/config.h"
 #include "connector/exit_code.h"
 
@@ -15,6 +17,7 @@ struct InitFlags {
   bool failover = false;     // let standbys keep a copy of the slot (PostgreSQL 17+)
   std::string role;          // grant to this role; "" = the role connected as
   std::string preset;        // as given by --preset; "" = propose one from the table's columns
+  std::optional<BackfillChoice> backfill;
 };
 
 struct CheckFlags {

@@ -87,6 +87,7 @@ void append_outbox(std::string& out, const OutboxRules& rules) {
   append_template(out, "value", rules.value, preset.value);
   append_template(out, "timestamp", rules.timestamp, preset.timestamp);
   append_headers(out, rules, preset);
+  if (!rules.processed_at.empty()) out += fmt::format("processed_at = {}\n", toml_string(rules.processed_at));
   if (rules.id_header != preset.id_header) out += fmt::format("id_header = {}\n", toml_string(rules.id_header));
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "connector/commands/backfill.h"
 #include "connector/commands/command_support.h"
 #include "connector/commands/commands.h"
 #include "connector/commands/config_proposal.h"
@@ -12,11 +13,14 @@
 namespace walrelay {
 namespace {
 
-void print_sql(const Config& config, const InitPlan& plan) {
+void print_sql(const Config& config, const InitFlags& flags, const InitPlan& plan) {
   std::string out;
   for (const auto& kept : plan.kept) out += fmt::format("-- {} is there\n", one_line(kept));
   for (const auto& step : plan.steps) out += fmt::format("{};\n", step.sql);
-  if (plan.make_slot) {
+  if (plan.make_slot && flags.backfill) {
+    out += fmt::format("-- Then init publishes {}, and makes the slot at the position up to which it has read them.\n",
+                       flags.backfill->describe());
+  } else if (plan.make_slot) {
     out += "-- After the publication, and not in a transaction that has written anything:\n";
     out += fmt::format("{};\n", create_slot_sql(config.postgres.slot));
   }
@@ -74,12 +78,19 @@ ExitCode init(const Config& config, const InitFlags& flags) {
   for (const auto& hint : plan.hints) say(hint);
   if (!plan.problems.empty()) return report_problems(plan);
   if (flags.print) {
-    print_sql(config, plan);
+    print_sql(config, flags, plan);
     return ExitCode::done;
   }
+  Config planned = config;
+  planned.outboxes = plan.outboxes;
+  if (flags.backfill && !sink_answers(planned)) return ExitCode::check_failed;
   for (const auto& kept : plan.kept) say("kept " + kept);
   for (const auto& step : plan.steps) run_step(connection, step);
-  if (plan.make_slot) make_slot(connection, config);
+  if (plan.make_slot && flags.backfill) {
+    backfill(connection, planned, *flags.backfill, [](PgConnection&) {});
+  } else if (plan.make_slot) {
+    make_slot(connection, config);
+  }
   if (plan.enable_failover) {
     enable_failover(replication_conninfo(config.postgres.dsn, config.postgres.slot), config.postgres.slot);
     say(fmt::format("made slot \"{}\" a failover slot", config.postgres.slot));
@@ -92,7 +103,14 @@ ExitCode init(const Config& config, const InitFlags& flags) {
 }  // namespace
 
 ExitCode init_command(const Config& config, const InitFlags& flags) {
-  return guarded("init", [&] { return init(config, flags); });
+  return guarded("init", [&] {
+    try {
+      return init(config, flags);
+    } catch (const PublishStopped& stopped) {
+      say(fmt::format("walrelay init: {}; no slot was made: init begins with the rows again", stopped.what()));
+      return stopped.code();
+    }
+  });
 }
 
 }  // namespace walrelay

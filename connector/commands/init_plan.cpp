@@ -6,6 +6,7 @@
 
 #include "connector/commands/command_support.h"
 #include "connector/postgres/pg_quote.h"
+#include "connector/postgres/table_rows.h"
 #include "decoder/mapping_check.h"
 #include "decoder/presets.h"
 
@@ -105,6 +106,7 @@ class Planner {
     for (auto& found : table_problems(table)) plan_.problems.push_back(std::move(found));
     if (rules.preset.empty() && !has_mapping(rules) && !propose(rules, table)) return;
     finish_mapping(rules, table.columns, "adjust the mapping, or choose another --preset");
+    if (flags_.backfill) check_backfill(rules);
     plan_.kept.push_back(fmt::format("table {}", quote_table(rules.table)));
     via_root_ = via_root_ || table.kind == 'p';
     existing_.push_back(table);
@@ -149,6 +151,16 @@ class Planner {
   void finish_mapping(OutboxRules& rules, const std::vector<ColumnInfo>& columns, const std::string& remedy) {
     fill_from_preset(rules);
     for (auto& text : mapping_problems(rules, columns)) problem(std::move(text), remedy);
+  }
+
+  // Whether the rows can be read and chosen. Throws RuleError if the mapping lacks the column.
+  void check_backfill(const OutboxRules& rules) {
+    static_cast<void>(make_row_query(rules, read_row_table(connection_, rules.table), flags_.backfill->filter()));
+    const auto allowed =
+        connection_.exec("SELECT has_table_privilege($1, 'SELECT') AS allowed", {quote_table(rules.table)});
+    if (allowed[0].flag("allowed")) return;
+    problem(fmt::format("role \"{}\" may not read table \"{}\", as a backfill has to", plan_.server.user, rules.table),
+            fmt::format("GRANT SELECT ON {} TO {};", quote_table(rules.table), quote_identifier(plan_.server.user)));
   }
 
   void add_table(OutboxRules rules, const std::vector<ColumnInfo>& columns) {
@@ -231,6 +243,13 @@ class Planner {
     plan_.enable_failover = flags_.failover && !(slot && slot->failover);
     if (!slot) return;
     for (auto& found : slot_problems(*slot, plan_.server)) plan_.problems.push_back(std::move(found));
+    if (flags_.backfill) {
+      problem(fmt::format("slot \"{}\" is there already, and what is committed after its position comes from it: a "
+                          "backfill can only be done when a slot is made",
+                          slot->name),
+              "walrelay replay publishes rows again beside the slot; for a slot from now on, walrelay drop and init "
+              "again; or choose another --slot");
+    }
     plan_.kept.push_back(fmt::format("slot {}", quote_identifier(config_.postgres.slot)));
     plan_.slot_is_older = new_publication_;
   }

@@ -64,6 +64,11 @@ std::string table_problem(std::string_view text) {
   return fmt::format("quotes belong to SQL, not to the name; write {}", plain);
 }
 
+std::string column_problem(std::string_view text) {
+  if (!text.starts_with('{') || !text.ends_with('}')) return {};
+  return fmt::format("is a column, not a template; write \"{}\"", text.substr(1, text.size() - 2));
+}
+
 std::string listen_problem(std::string_view text) {
   if (text.empty() || parse_listen_address(text)) return {};
   return "not a host:port; for example \"127.0.0.1:9464\", \"[::1]:9464\", \"0.0.0.0:9464\" for all addresses, or \"\" "

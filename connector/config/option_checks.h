@@ -20,6 +20,9 @@ namespace walrelay {
 // schema.table, split at the first dot, both exactly as in the catalog.
 [[nodiscard]] std::string table_problem(std::string_view text);
 
+// A column's name, which is not a template.
+[[nodiscard]] std::string column_problem(std::string_view text);
+
 // host:port, or "" for none.
 [[nodiscard]] std::string listen_problem(std::string_view text);
 

@@ -72,6 +72,9 @@ const std::array kOptions = std::to_array<Option>({
     {"outbox.*.headers", HeadersField{}, "", "record headers, a template for each name; one that is NULL is left out"},
     {"outbox.*.id_header", RuleField{[](OutboxRules& r) -> std::string& { return r.id_header; }, any_text, "text"}, "",
      "header that carries the event id; empty: none"},
+    {"outbox.*.processed_at",
+     RuleField{[](OutboxRules& r) -> std::string& { return r.processed_at; }, column_problem, "name of a column"}, "",
+     "column that is NULL until a polling relay has published the row: read by --backfill unprocessed, never written"},
 
     {"sink.type", choice<SinkType, sink_type>(kSinkTypes), "--sink", "where events go"},
     {"sink.kafka", PropertiesField{}, "", "any librdkafka property, e.g. \"bootstrap.servers\" = \"broker:9092\""},
@@ -121,8 +124,7 @@ constexpr std::array kSections = std::to_array<Section>({
     {"log", "Log lines go to stderr."},
 });
 
-constexpr std::array<std::string_view, 6> kLater = {"outbox.*.processed_at",    "outbox.*.attempts",
-                                                    "outbox.*.error",           "outbox.*.retention.keep",
+constexpr std::array<std::string_view, 5> kLater = {"outbox.*.attempts", "outbox.*.error", "outbox.*.retention.keep",
                                                     "outbox.*.retention.batch", "outbox.*.retention"};
 
 const Option* exact_option(std::string_view key) {

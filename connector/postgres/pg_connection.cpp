@@ -174,9 +174,13 @@ PgRows PgConnection::exec(const std::string& sql, const PgParameters& parameters
 }
 
 PgRows PgConnection::exec_simple(const std::string& sql, milliseconds timeout) {
-  if (PQsendQuery(connection_.get(), sql.c_str()) == 0) fail_lost();
+  send_simple(sql);
   finish(timeout);
   return take();
+}
+
+void PgConnection::send_simple(const std::string& sql) {
+  if (PQsendQuery(connection_.get(), sql.c_str()) == 0) fail_lost();
 }
 
 void PgConnection::send(const std::string& sql, const PgParameters& parameters) {

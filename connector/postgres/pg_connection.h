@@ -66,6 +66,7 @@ class PgConnection {
 
   // The same in steps, for who has something to do while the statement runs: send, wait until true, take.
   void send(const std::string& sql, const PgParameters& parameters = {});
+  void send_simple(const std::string& sql);                    // as exec_simple()
   [[nodiscard]] bool wait(std::chrono::milliseconds at_most);  // true: the result is complete
   PgRows take();
 

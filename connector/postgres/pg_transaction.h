@@ -7,7 +7,10 @@ namespace walrelay {
 
 class PgTransaction {
  public:
-  explicit PgTransaction(PgConnection& connection) : connection_(connection) { connection_.exec("BEGIN"); }
+  // `mode` as in BEGIN: "ISOLATION LEVEL REPEATABLE READ READ ONLY".
+  explicit PgTransaction(PgConnection& connection, const std::string& mode = "") : connection_(connection) {
+    connection_.exec("BEGIN " + mode);
+  }
   PgTransaction(const PgTransaction&) = delete;
   PgTransaction& operator=(const PgTransaction&) = delete;
   ~PgTransaction() {

@@ -24,23 +24,22 @@ std::string describe_transaction(const PgRow& row) {
                      one_line(row.text("query")));
 }
 
-void give_up(PgConnection& creator, PgConnection& observer, const std::string& slot, const SlotPatience& patience) {
+PgRows give_up(PgConnection& creator, PgConnection& observer, const std::string& slot, const SlotPatience& patience) {
   const auto blockers = describe_blockers(observer, creator.backend_pid());
   observer.exec("SELECT pg_cancel_backend($1::int)", {std::to_string(creator.backend_pid())});
   if (!creator.wait(kQueryTimeout)) throw PgError("", "the statement that makes the slot could not be cancelled");
   try {
-    creator.take();
+    return creator.take();  // made in the very last moment
   } catch (const PgError&) {
     throw PgError(
         "57014", fmt::format("gave up making slot \"{}\" after {} s; nothing was left behind. It has to wait for every "
                              "transaction that is writing: {}. End or finish it, then run init again",
                              slot, std::chrono::ceil<std::chrono::seconds>(patience.limit).count(), blockers));
   }
-  // It was made in the very last moment.
 }
 
-void wait_for_slot(PgConnection& creator, PgConnection& observer, const std::string& slot, const Report& report,
-                   const SlotPatience& patience) {
+PgRows wait_for_slot(PgConnection& creator, PgConnection& observer, const std::string& slot, const Report& report,
+                     const SlotPatience& patience) {
   const auto begin = steady_clock::now();
   auto next_report = begin + patience.first_report;
   while (!creator.wait(kPoll)) {
@@ -52,7 +51,7 @@ void wait_for_slot(PgConnection& creator, PgConnection& observer, const std::str
                        describe_blockers(observer, creator.backend_pid())));
     next_report = now + patience.next_reports;
   }
-  creator.take();
+  return creator.take();
 }
 
 PgError explain_creation(const PgError& error, const std::string& slot) {
@@ -127,6 +126,40 @@ void enable_failover(const Conninfo& replication, const std::string& slot) {
   } catch (const PgError& error) {
     throw PgError(error.sqlstate(), fmt::format("cannot make slot \"{}\" a failover slot: {}", slot, error.reason()),
                   error.sqlstate() == "55006" ? "stop the relay that uses it, then run init again" : error.remedy());
+  }
+}
+
+TemporarySlot create_temporary_slot(PgConnection& creator, PgConnection& observer, const std::string& slot,
+                                    const Report& report, const SlotPatience& patience) {
+  try {
+    // It holds the slot without saying anything for as long as the rows take. The other time-outs are off already.
+    if (creator.server_version() >= 140'000) creator.exec_simple("SET idle_session_timeout = 0");
+    if (creator.server_version() >= 140'000) creator.exec_simple("SET client_connection_check_interval = '1s'");
+    if (creator.server_version() >= 170'000) creator.exec_simple("SET transaction_timeout = 0");
+    // The syntax of PostgreSQL 13, which later versions take as well.
+    creator.send_simple(
+        fmt::format("CREATE_REPLICATION_SLOT {} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT", quote_identifier(slot)));
+    const auto made = wait_for_slot(creator, observer, slot, report, patience);
+    return {slot, made[0].lsn("consistent_point").value_or(Lsn{}), made[0].text("snapshot_name")};
+  } catch (const PgError& error) {
+    if (error.sqlstate() == "57014") throw;
+    throw explain_creation(error, slot);
+  }
+}
+
+void make_permanent(PgConnection& connection, const TemporarySlot& temporary, const std::string& slot) {
+  try {
+    connection.exec("SELECT pg_copy_logical_replication_slot($1, $2, false)", {temporary.name, slot});
+  } catch (const PgError& error) {
+    const auto held = read_slot(connection, temporary.name);
+    std::string remedy;
+    if (!held) remedy = "the connection that held the temporary slot was lost: run the command again";
+    if (held && held->lost()) remedy = "raise max_slot_wal_keep_size, and run the command again";
+    if (error.sqlstate() == "53400") {
+      remedy = "drop a slot that nobody needs, or raise max_replication_slots and restart, and run the command again";
+    }
+    throw PgError(error.sqlstate(), fmt::format("cannot make slot \"{}\": {}", slot, error.reason()),
+                  std::move(remedy));
   }
 }
 

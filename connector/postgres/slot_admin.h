@@ -27,6 +27,22 @@ struct SlotPatience {
 void create_slot(PgConnection& creator, PgConnection& observer, const std::string& slot, const Report& report,
                  const SlotPatience& patience = {});
 
+// A slot that goes with the connection that made it, and the snapshot that sees what was committed before the slot's
+// position and nothing else: what the slot sends is the rest.
+struct TemporarySlot {
+  std::string name;
+  Lsn position;
+  std::string snapshot;  // for SET TRANSACTION SNAPSHOT; good until `creator` gets its next command
+};
+// As create_slot(); `creator` is a replication connection.
+[[nodiscard]] TemporarySlot create_temporary_slot(PgConnection& creator, PgConnection& observer,
+                                                  const std::string& slot, const Report& report,
+                                                  const SlotPatience& patience = {});
+
+// Makes the permanent slot, which begins where the temporary one does. The connection that holds that one must be
+// alive.
+void make_permanent(PgConnection& connection, const TemporarySlot& temporary, const std::string& slot);
+
 // Whom the session that makes a slot waits for right now: pid, application, query and age of each.
 [[nodiscard]] std::string describe_blockers(PgConnection& observer, int creator_pid);
 

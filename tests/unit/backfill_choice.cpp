@@ -1,0 +1,39 @@
+// --backfill, and what is shown while rows are published.
+
+#include "connector/backfill_choice.h"
+
+#include "connector/publish/row_meter.h"
+#include "tests/support/catch.h"
+
+namespace walrelay::test {
+namespace {
+
+using Rows = BackfillChoice::Rows;
+
+TEST_CASE("a backfill is of no, unprocessed or all rows, or of those since a time") {
+  CHECK(parse_backfill_choice("none")->rows == Rows::none);
+  CHECK(parse_backfill_choice("all")->filter().everything());
+  CHECK(parse_backfill_choice("unprocessed")->filter().unprocessed);
+  const auto since = parse_backfill_choice("since=2026-11-29 12:00:00+01");
+  REQUIRE(since);
+  CHECK(since->filter().since_ms == 1'795'950'000'000);
+  CHECK(since->describe() == "rows since 2026-11-29T11:00:00.000Z");
+  CHECK(parse_backfill_choice("since=2026-11-29T11:00:00Z")->since_ms == since->since_ms);
+  CHECK(parse_backfill_choice("since=2026-11-29")->since_ms == since->since_ms - 11 * 3'600'000);
+  for (const char* wrong : {"", "some", "since", "since=", "since=yesterday", "since=2026-13-01", "ALL"}) {
+    CAPTURE(wrong);
+    CHECK_FALSE(parse_backfill_choice(wrong));
+  }
+}
+
+TEST_CASE("the meter tells the rate and the time that is left") {
+  const Instant begin{};
+  RowMeter meter("backfill", begin);
+  meter.expect(5000, begin);
+  CHECK(meter.line(0, begin + std::chrono::seconds(3)) == "backfill: 0 of 5000 rows");
+  CHECK(meter.line(1000, begin + std::chrono::seconds(2)) == "backfill: 1000 of 5000 rows, 500 rows/s, about 8 s left");
+  CHECK(meter.line(5000, begin + std::chrono::seconds(10)) == "backfill: 5000 of 5000 rows, 500 rows/s");
+}
+
+}  // namespace
+}  // namespace walrelay::test
