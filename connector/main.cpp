@@ -55,6 +55,22 @@ struct Dispatch {
     require_outbox(loaded, line.name);
     return tail_command(loaded);
   }
+  ExitCode operator()(const ReplayFlags& flags) const {
+    const Config loaded = config(Mapping::required);
+    require_sink(loaded, line.name);
+    if (flags.dead_letters) {
+      if (loaded.sink.type != SinkType::kafka) throw ConfigError("replay --dead-letters needs a sink of type kafka");
+    } else {
+      require_table(loaded, line.name);
+    }
+    return replay_command(loaded, flags);
+  }
+  ExitCode operator()(const RecoverFlags& flags) const {
+    const Config loaded = config(Mapping::required);
+    require_outbox(loaded, line.name);
+    require_sink(loaded, line.name);
+    return recover_command(loaded, flags);
+  }
   ExitCode operator()(const DropFlags& flags) const { return drop_command(config(Mapping::optional), flags); }
   ExitCode operator()(const ConfigFlags& flags) const {
     fmt::print("{}", flags.reference ? config_reference() : print_config(config(Mapping::optional)));

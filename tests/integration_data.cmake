@@ -25,6 +25,9 @@ walrelay_integration_test(backfill_tests TIMEOUT 180
     integration/backfill.cpp
     integration/backfill_crash.cpp
     integration/backfill_refusals.cpp
+    integration/migration.cpp
+    integration/recover.cpp
+    integration/replay.cpp
     integration/fault_support.cpp
     support/outbox_case.cpp
   LIBRARIES connector

@@ -149,7 +149,7 @@ void check_age(Findings& findings, PgConnection& connection, const SlotInfo& slo
           fmt::format("publication \"{}\" is younger than the position of slot \"{}\": what was inserted before it "
                       "was made cannot be decoded",
                       publication, slot.name),
-          fmt::format("walrelay drop and walrelay init, then publish the rows from before again from the table; or, "
+          fmt::format("walrelay recover makes the slot anew and publishes the rows from before from the table; or, "
                       "giving up what lies between, SELECT pg_replication_slot_advance({}, pg_current_wal_lsn());",
                       quote_literal(slot.name)));
       return;
@@ -211,7 +211,8 @@ void check_slot(Findings& findings, PgConnection& connection, const ServerInfo& 
                 const std::optional<SlotInfo>& slot, const Config& config, bool publication_exists) {
   if (!slot) {
     findings.error("slot", fmt::format("there is no replication slot \"{}\"", config.postgres.slot),
-                   "walrelay init makes it; run never does, as it could not tell what was missed");
+                   "walrelay init makes it, or walrelay recover if there was one; run never does, as it could not "
+                   "tell what was missed");
     return;
   }
   const auto problems = slot_problems(*slot, server);

@@ -11,6 +11,7 @@
 
 #include "connector/config/options.h"
 #include "connector/observe/version.h"
+#include "decoder/event_time.h"
 #include "decoder/nearest_name.h"
 #include "decoder/presets.h"
 
@@ -48,6 +49,8 @@ constexpr std::array kCommands = std::to_array<CommandName>({
     {"run", "relay events until a signal ends it"},
     {"status", "slots, how far they are behind, and who uses them"},
     {"tail", "print events as JSON lines as they happen, confirming nothing"},
+    {"replay", "publish rows of the table, or dead letters, again"},
+    {"recover", "make a lost or missing slot anew and publish the rows that it would have brought"},
     {"drop", "remove slot and publication; a forgotten slot fills the server's disk"},
     {"config", "print the effective configuration, secrets as ***"},
 });
@@ -135,8 +138,41 @@ class Parser {
           ->check(CLI::Validator([](const std::string& id) { return id.empty() ? "is empty" : ""; }, ""));
     }
     if (name == "status") command.add_flag("--json", status_.json, "print JSON");
+    if (name == "replay") add_replay(command);
+    if (name == "recover") {
+      add_backfill(command, recover_.backfill,
+                   "which rows to publish: unprocessed, all, since=TIME, or none, which accepts the gap; default: "
+                   "unprocessed where processed_at is configured for every table, else all");
+      command.add_flag("--yes", recover_.yes, "do not ask");
+    }
     if (name == "drop") command.add_flag("--yes", drop_.yes, "do not ask");
     if (name == "config") command.add_flag("--reference", config_.reference, "print the description of every setting");
+  }
+
+  void add_replay(CLI::App& command) {
+    const auto time_into = [](std::optional<std::int64_t>& target, const char* flag) {
+      return [&target, flag](const std::string& text) {
+        target = parse_event_time(text);
+        if (target) return;
+        throw ConfigError(
+            fmt::format("{}: \"{}\" is no time; it is UTC, or with an offset: 2026-11-29 12:00:00+01", flag, text));
+      };
+    };
+    auto& filter = replay_.filter;
+    command.add_option("--id", filter.ids, "the event with this id; may be repeated")
+        ->type_name("ID")
+        ->allow_extra_args(false);
+    command.add_option("--type", filter.type, "events of this type")->type_name("TYPE");
+    command
+        .add_option_function<std::string>("--since", time_into(filter.since_ms, "--since"), "events of this time on")
+        ->type_name("TIME");
+    command
+        .add_option_function<std::string>("--until", time_into(filter.before_ms, "--until"), "events before this time")
+        ->type_name("TIME");
+    command.add_flag("--dead-letters", replay_.dead_letters,
+                     wrapped("the records of the dead-letter topic, to the topics that they were meant for, instead of "
+                             "rows of the tables"));
+    command.add_flag("--yes", replay_.yes, "do not ask, even if all is to be published");
   }
 
   static void add_backfill(CLI::App& command, std::optional<BackfillChoice>& choice, std::string_view summary) {
@@ -261,6 +297,8 @@ class Parser {
     if (name == "run") line.command = run_;
     if (name == "status") line.command = status_;
     if (name == "tail") line.command = TailFlags{};
+    if (name == "replay") line.command = replay_;
+    if (name == "recover") line.command = recover_;
     if (name == "drop") line.command = drop_;
     return line;
   }
@@ -273,6 +311,8 @@ class Parser {
   CheckFlags check_;
   RunFlags run_;
   StatusFlags status_;
+  ReplayFlags replay_;
+  RecoverFlags recover_;
   DropFlags drop_;
   ConfigFlags config_;
 };

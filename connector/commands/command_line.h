@@ -22,7 +22,8 @@ struct Answer {
   std::string text;
 };
 
-using Command = std::variant<Answer, InitFlags, CheckFlags, RunFlags, StatusFlags, TailFlags, DropFlags, ConfigFlags>;
+using Command = std::variant<Answer, InitFlags, CheckFlags, RunFlags, StatusFlags, TailFlags, ReplayFlags, RecoverFlags,
+                             DropFlags, ConfigFlags>;
 
 struct CommandLine {
   std::string name;  // "run"

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <iostream>
 
 #include "decoder/rule_error.h"
 
@@ -12,6 +13,14 @@ namespace walrelay {
 void print_out(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 void say(std::string_view line) { fmt::print(stderr, "{}\n", line); }
+
+bool agreed(std::string_view question) {
+  fmt::print(stderr, "{} [y/N] ", question);
+  std::string answer;
+  if (std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || answer == "yes")) return true;
+  say("nothing was done");
+  return false;
+}
 
 ExitCode guarded(std::string_view command, const std::function<ExitCode()>& body) {
   try {

@@ -14,6 +14,9 @@ namespace walrelay {
 void print_out(std::string_view text);  // to stdout, as it is
 void say(std::string_view line);        // a line for people, to stderr
 
+// Asks for people's consent on stderr, and says that nothing was done if they do not type y or yes.
+[[nodiscard]] bool agreed(std::string_view question);
+
 // Runs a command; an exception becomes one line on stderr ("walrelay init: ...") and an exit status.
 [[nodiscard]] ExitCode guarded(std::string_view command, const std::function<ExitCode()>& body);
 

@@ -37,11 +37,24 @@ struct DropFlags {
   bool yes = false;  // do not ask
 };
 
+struct RecoverFlags {
+  std::optional<BackfillChoice> backfill;  // unset: unprocessed where every table tells that, else all
+  bool yes = false;                        // do not ask
+};
+
+struct ReplayFlags {
+  RowFilter filter;
+  bool dead_letters = false;  // not rows of the tables
+  bool yes = false;           // do not ask
+};
+
 ExitCode init_command(const Config& config, const InitFlags& flags);
 ExitCode check_command(const Config& config, const CheckFlags& flags);
 ExitCode run_command(const Config& config, const RunFlags& flags);
 ExitCode status_command(const Config& config, const StatusFlags& flags);
 ExitCode tail_command(const Config& config);
+ExitCode replay_command(const Config& config, const ReplayFlags& flags);
+ExitCode recover_command(const Config& config, const RecoverFlags& flags);
 ExitCode drop_command(const Config& config, const DropFlags& flags);
 
 }  // namespace walrelay

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -16,15 +15,6 @@
 
 namespace walrelay {
 namespace {
-
-bool confirmed_by_user(const Config& config) {
-  fmt::print(stderr,
-             "Drop slot \"{}\" and publication \"{}\"? Events that were not delivered can then only be had from the "
-             "table. [y/N] ",
-             config.postgres.slot, config.postgres.publication);
-  std::string answer;
-  return std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || answer == "yes");
-}
 
 constexpr std::chrono::milliseconds kBrokerTimeout{5'000};
 
@@ -56,10 +46,10 @@ ExitCode drop(const Config& config, const DropFlags& flags) {
     throw PgError("55006", fmt::format("slot \"{}\" is in use by {}", slot_name, describe_user(*slot)),
                   "stop that relay first");
   }
-  if (!flags.yes && !confirmed_by_user(config)) {
-    say("nothing was dropped");
-    return ExitCode::check_failed;
-  }
+  const auto question = fmt::format(
+      "Drop slot \"{}\" and publication \"{}\"? Events that were not delivered can then only be had from the table.",
+      slot_name, publication);
+  if (!flags.yes && !agreed(question)) return ExitCode::check_failed;
   // The slot first: without its publication it could not be read any more, but would hold WAL back all the same.
   const bool had_slot = drop_slot(connection, slot_name);
   say(fmt::format("{} slot \"{}\"", had_slot ? "dropped" : "there was no", slot_name));

@@ -6,8 +6,7 @@
 #include "connector/commands/command_support.h"
 #include "connector/commands/commands.h"
 #include "connector/commands/config_proposal.h"
-#include "connector/commands/init_plan.h"
-#include "connector/postgres/pg_transaction.h"
+#include "connector/commands/init_steps.h"
 #include "connector/postgres/slot_admin.h"
 
 namespace walrelay {
@@ -31,23 +30,6 @@ void print_sql(const Config& config, const InitFlags& flags, const InitPlan& pla
   print_out(out);
 }
 
-void run_step(PgConnection& connection, const InitStep& step) {
-  try {
-    PgTransaction transaction(connection);
-    connection.exec("SET LOCAL lock_timeout = '8s'");
-    connection.exec(step.sql);
-    transaction.commit();
-    say("made " + step.what);
-  } catch (const PgError& error) {
-    std::string remedy;
-    if (error.sqlstate() == "42501")
-      remedy = "run init as the table's owner or an administrator, or have them run the SQL of init --print";
-    if (error.sqlstate() == "55P03")
-      remedy = "another session holds a lock on the table: end its transaction, then run init again";
-    throw PgError(error.sqlstate(), fmt::format("cannot make {}: {}", step.what, error.reason()), std::move(remedy));
-  }
-}
-
 void make_slot(PgConnection& observer, const Config& config) {
   PgConnection creator(query_conninfo(config));
   create_slot(creator, observer, config.postgres.slot, say);
@@ -65,13 +47,6 @@ void warn_of_old_slot(PgConnection& connection, const Config& config) {
       config.postgres.slot, config.postgres.publication));
 }
 
-ExitCode report_problems(const InitPlan& plan) {
-  for (const auto& problem : plan.problems) say(fmt::format("error: {}\n  remedy: {}", problem.what, problem.remedy));
-  say("nothing was changed");
-  const bool cannot_work = plan.server.wal_level != "logical" || plan.server.in_recovery;
-  return cannot_work ? ExitCode::cannot_start : ExitCode::check_failed;
-}
-
 ExitCode init(const Config& config, const InitFlags& flags) {
   PgConnection connection(query_conninfo(config));
   const auto plan = plan_init(connection, config, flags);
@@ -84,8 +59,7 @@ ExitCode init(const Config& config, const InitFlags& flags) {
   Config planned = config;
   planned.outboxes = plan.outboxes;
   if (flags.backfill && !sink_answers(planned)) return ExitCode::check_failed;
-  for (const auto& kept : plan.kept) say("kept " + kept);
-  for (const auto& step : plan.steps) run_step(connection, step);
+  run_steps(connection, plan);
   if (plan.make_slot && flags.backfill) {
     backfill(connection, planned, *flags.backfill, [](PgConnection&) {});
   } else if (plan.make_slot) {

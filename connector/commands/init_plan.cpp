@@ -42,8 +42,8 @@ bool has_mapping(const OutboxRules& rules) { return rules.topic.has_value() && r
 
 class Planner {
  public:
-  Planner(PgConnection& connection, const Config& config, const InitFlags& flags)
-      : connection_(connection), config_(config), flags_(flags) {}
+  Planner(PgConnection& connection, const Config& config, const InitFlags& flags, SlotPlan slot)
+      : connection_(connection), config_(config), flags_(flags), slot_plan_(slot) {}
 
   InitPlan plan() {
     plan_.server = read_server(connection_);
@@ -106,7 +106,7 @@ class Planner {
     for (auto& found : table_problems(table)) plan_.problems.push_back(std::move(found));
     if (rules.preset.empty() && !has_mapping(rules) && !propose(rules, table)) return;
     finish_mapping(rules, table.columns, "adjust the mapping, or choose another --preset");
-    if (flags_.backfill) check_backfill(rules);
+    if (flags_.backfill && flags_.backfill->rows != BackfillChoice::Rows::none) check_backfill(rules);
     plan_.kept.push_back(fmt::format("table {}", quote_table(rules.table)));
     via_root_ = via_root_ || table.kind == 'p';
     existing_.push_back(table);
@@ -239,16 +239,19 @@ class Planner {
 
   void plan_slot() {
     const auto slot = read_slot(connection_, config_.postgres.slot);
-    plan_.make_slot = !slot;
-    plan_.enable_failover = flags_.failover && !(slot && slot->failover);
+    const bool replaces = slot_plan_ == SlotPlan::replace;
+    plan_.make_slot = !slot || replaces;
+    plan_.enable_failover = replaces ? slot && slot->failover : flags_.failover && !(slot && slot->failover);
     if (!slot) return;
-    for (auto& found : slot_problems(*slot, plan_.server)) plan_.problems.push_back(std::move(found));
+    for (auto& found : slot_problems(*slot, plan_.server)) {
+      if (!replaces || !slot->lost()) plan_.problems.push_back(std::move(found));
+    }
+    if (replaces) return;
     if (flags_.backfill) {
-      problem(fmt::format("slot \"{}\" is there already, and what is committed after its position comes from it: a "
-                          "backfill can only be done when a slot is made",
-                          slot->name),
-              "walrelay replay publishes rows again beside the slot; for a slot from now on, walrelay drop and init "
-              "again; or choose another --slot");
+      problem(
+          fmt::format("slot \"{}\" is there already, and a backfill can only be done when a slot is made", slot->name),
+          "walrelay recover makes it anew with a backfill, walrelay replay publishes rows again beside it; or choose "
+          "another --slot");
     }
     plan_.kept.push_back(fmt::format("slot {}", quote_identifier(config_.postgres.slot)));
     plan_.slot_is_older = new_publication_;
@@ -257,6 +260,7 @@ class Planner {
   PgConnection& connection_;
   const Config& config_;
   const InitFlags& flags_;
+  const SlotPlan slot_plan_;
   InitPlan plan_;
   std::vector<PublicationTable> tables_;
   std::vector<TableInfo> existing_;
@@ -266,8 +270,8 @@ class Planner {
 
 }  // namespace
 
-InitPlan plan_init(PgConnection& connection, const Config& config, const InitFlags& flags) {
-  return Planner(connection, config, flags).plan();
+InitPlan plan_init(PgConnection& connection, const Config& config, const InitFlags& flags, SlotPlan slot) {
+  return Planner(connection, config, flags, slot).plan();
 }
 
 }  // namespace walrelay

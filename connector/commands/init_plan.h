@@ -31,7 +31,14 @@ struct InitPlan {
   std::vector<Problem> problems;   // what does not fit; with any of them nothing is to be changed
 };
 
+// What is to become of a slot that is there.
+enum class SlotPlan : std::uint8_t {
+  keep,     // if it fits; one that does not is a problem
+  replace,  // by a new one; a slot of another kind or database is a problem all the same
+};
+
 // Throws PgError, and RuleError for a preset that does not exist.
-[[nodiscard]] InitPlan plan_init(PgConnection& connection, const Config& config, const InitFlags& flags);
+[[nodiscard]] InitPlan plan_init(PgConnection& connection, const Config& config, const InitFlags& flags,
+                                 SlotPlan slot = SlotPlan::keep);
 
 }  // namespace walrelay

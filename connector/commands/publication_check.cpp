@@ -116,7 +116,7 @@ std::vector<Problem> slot_problems(const SlotInfo& slot, const ServerInfo& serve
     return {
         {fmt::format("slot \"{}\" is lost ({}): events since {} that were not delivered can no longer be read from it",
                      slot.name, reason, slot.confirmed_lsn ? slot.confirmed_lsn->to_string() : "an unknown position"),
-         "walrelay drop, then walrelay init; publish the missing rows again from the table"}};
+         "walrelay recover makes it anew and publishes the missing rows from the table"}};
   }
   if (slot.synced && server.in_recovery) {
     return {{fmt::format("slot \"{}\" is a copy that is kept up to date on a standby", slot.name),

@@ -61,6 +61,13 @@ void require_outbox(const Config& config, std::string_view command) {
       fmt::format("{} needs an outbox: give --table SCHEMA.TABLE, or a file with [[outbox]] by -c", command));
 }
 
+void require_table(const Config& config, std::string_view command) {
+  require_outbox(config, command);
+  const auto& outboxes = config.outboxes;
+  if (std::any_of(outboxes.begin(), outboxes.end(), [](const auto& rules) { return !rules.table.empty(); })) return;
+  throw ConfigError(fmt::format("{} reads rows of outbox tables, and messages are in none", command));
+}
+
 void require_sink(const Config& config, std::string_view command) {
   switch (config.sink.type) {
     case SinkType::kafka:

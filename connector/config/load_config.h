@@ -26,6 +26,7 @@ struct ConfigRequest {
 
 // What a command cannot do without, else ConfigError with the way to say it.
 void require_outbox(const Config& config, std::string_view command);
+void require_table(const Config& config, std::string_view command);  // an outbox that is not of messages
 void require_sink(const Config& config, std::string_view command);
 
 }  // namespace walrelay

@@ -37,8 +37,9 @@ SlotVerdict judge_slot(const ServerFacts& facts, const std::string& name, const 
   if (!facts.slot) {
     return {Kind::lost,
             fmt::format(
-                "slot \"{}\" does not exist (server position {}); what was committed since it was there is not in any "
-                "slot; `walrelay init` makes a new one, from which on nothing is missed",
+                "slot \"{}\" does not exist (server position {}); what was committed since it was there is in no slot; "
+                "`walrelay recover` makes it anew and publishes the missing rows from the table (the first slot ever: "
+                "`walrelay init`)",
                 name, facts.position.to_string())};
   }
   const SlotFacts& slot = *facts.slot;
@@ -61,8 +62,8 @@ SlotVerdict judge_slot(const ServerFacts& facts, const std::string& name, const 
         Kind::lost,
         fmt::format(
             "slot \"{}\" is lost: the server removed WAL that it needed (confirmed up to {}, server at {}); events "
-            "after that position may be missing; `walrelay drop` and `walrelay init` make a new slot, the rows between "
-            "have to be published from the table",
+            "after that position may be missing; `walrelay recover` makes it anew and publishes the missing rows from "
+            "the table",
             name, slot.confirmed.to_string(), facts.position.to_string())};
   }
   if (slot.active) {
@@ -94,9 +95,9 @@ bool publication_missing_in_history(const SourceError& error) {
 std::string publication_younger_than_slot(const SourceError& error, const PostgresOptions& postgres) {
   return fmt::format(
       "{}: publication \"{}\" did not exist yet at the position that slot \"{}\" stands at; making it now does not "
-      "help. Either make a new "
-      "slot (`walrelay drop`, `walrelay init`) and publish the rows from before from the table, or move the slot on "
-      "with SELECT "
+      "help. Either make the slot anew and publish the rows from before from the table (`walrelay recover`), or move "
+      "it "
+      "on with SELECT "
       "pg_replication_slot_advance('{}', pg_current_wal_lsn()) and lose what was committed up to there",
       error.message, postgres.publication, postgres.slot, postgres.slot);
 }

@@ -25,7 +25,8 @@ void name_event(Rejection& rejection, std::string_view id) {
 }  // namespace
 
 std::string PublishTally::to_string() const {
-  auto text = fmt::format("{} rows published", delivered + dead_letters);
+  const auto published = delivered + dead_letters;
+  auto text = fmt::format("{} row{} published", published, published == 1 ? "" : "s");
   if (dead_letters > 0) text += fmt::format(", {} of them as dead letters", dead_letters);
   if (skipped > 0) text += fmt::format(", {} skipped", skipped);
   return text;

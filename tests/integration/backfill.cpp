@@ -140,7 +140,7 @@ TEST_CASE("memory is bounded by what is in flight, not by the table") {
   outbox.exec(
       "CREATE TABLE outbox (id int PRIMARY KEY, occurred_at timestamptz DEFAULT now(), type text DEFAULT 'T', payload "
       "text)");
-  outbox.exec("INSERT INTO outbox (id, payload) SELECT g, repeat('x', 400000) FROM generate_series(1, 300) g");
+  outbox.exec("INSERT INTO outbox (id, payload) SELECT g, repeat('x', 400000) FROM generate_series(1, 150) g");
   outbox.add_outbox("table = \"public.outbox\"\npreset = \"standard\"\ntopic = \"" + outbox.name() + "\"");
   outbox.add_settings("[delivery]\nmax_in_flight_bytes = \"4MiB\"");
   const TempDir directory;
@@ -153,8 +153,8 @@ TEST_CASE("memory is bounded by what is in flight, not by the table") {
   });
   REQUIRE(ended);
   CHECK(init.wait(seconds(1)) == ExitStatus{0, 0});
-  CHECK(peak < std::size_t{64} << 20U);
-  CHECK(OutboxCase::records(outbox.name()).size() == 300);
+  CHECK(peak < std::size_t{48} << 20U);
+  CHECK(OutboxCase::records(outbox.name()).size() == 150);
 }
 
 }  // namespace

@@ -16,10 +16,10 @@ class SlowBackfill {
  public:
   SlowBackfill() {
     database_.exec("SELECT pg_drop_replication_slot(current_database())");
-    outbox_.insert_at_once(3000);
+    outbox_.insert_at_once(1200);
     write_file(directory_.file("walrelay.toml"), outbox_.configuration("max_in_flight = 1"));
-    init_.emplace(walrelay_program(),
-                  std::vector<std::string>{"init", "--backfill", "all", "-c", directory_.file("walrelay.toml")});
+    init_.emplace(walrelay_program(), std::vector<std::string>{"init", "--backfill", "all", "-X", "linger.ms=3", "-c",
+                                                               directory_.file("walrelay.toml")});
   }
 
   [[nodiscard]] Outbox& outbox() { return outbox_; }
@@ -41,7 +41,7 @@ class SlowBackfill {
 
 TEST_CASE("a backfill that is killed leaves the finished slot or nothing, and can be begun again") {
   SlowBackfill backfill;
-  const auto moment = GENERATE(as<std::string>(), "publishing all rows", "0 of 3000 rows", "s left", "rows published");
+  const auto moment = GENERATE(as<std::string>(), "publishing all rows", "0 of 1200 rows", "s left", "rows published");
   CAPTURE(moment);
   REQUIRE(backfill.says(moment));
   backfill.init().signal(SIGKILL);
@@ -72,7 +72,7 @@ TEST_CASE("a signal ends a backfill at once, and no slot is left") {
   CHECK(wait_until(seconds(20), [&] { return backfill.slots("true") == "0"; }));
 }
 
-TEST_CASE("a row that cannot be delivered ends a backfill with status 4 and no slot; a dead letter lets it go on") {
+TEST_CASE("a row that cannot be delivered ends a backfill with status 4 and no slot, and a dead letter lets it go on") {
   TestDatabase database;
   Outbox outbox(database.dsn(), database.dsn(), database.name(), shared_kafka());
   database.exec("SELECT pg_drop_replication_slot(current_database())");

@@ -14,10 +14,11 @@ class Prepared {
         "type text, payload jsonb, processed_at timestamptz); INSERT INTO outbox (type, payload) VALUES ('T', '1')");
   }
   [[nodiscard]] AdminFixture& admin() { return admin_; }
-  [[nodiscard]] CommandResult init(const std::string& rows, std::vector<std::string> more = {}) {
-    const auto file = "sink.file.path=" + directory_.file("events");
-    more.insert(more.end(), {"--table", "public.outbox", "--sink", "file", "--set", file, "--backfill", rows});
-    return admin_.init(more);
+  [[nodiscard]] CommandResult init(const std::string& rows, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> flags{"--table", "public.outbox", "--sink", "file", "--backfill", rows};
+    flags.insert(flags.end(), {"--set", "sink.file.path=" + directory_.file("events")});
+    flags.insert(flags.end(), more.begin(), more.end());
+    return admin_.init(flags);
   }
   [[nodiscard]] bool untouched() {
     return admin_.count("pg_publication") == "0" &&
@@ -38,7 +39,7 @@ TEST_CASE("a backfill of unprocessed rows says how to name the column that tells
   const auto named = prepared.init("unprocessed", {"--set", "outbox.0.processed_at=processed_at"});
   INFO(named.errors);
   CHECK(named.status == 0);
-  CHECK_THAT(named.errors, ContainsSubstring("1 rows published"));
+  CHECK_THAT(named.errors, ContainsSubstring("1 row published"));
 }
 
 TEST_CASE("a backfill of a slot that is there is refused, and says what to do instead") {

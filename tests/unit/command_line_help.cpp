@@ -15,14 +15,15 @@ std::string answer(const std::vector<std::string>& arguments) {
 
 TEST_CASE("the flag --help names every command and the first steps") {
   const std::string help = answer({"--help"});
-  for (const auto* word : {"init", "check", "run", "status", "tail", "drop", "config", "First steps"}) {
+  for (const auto* word :
+       {"init", "check", "run", "status", "tail", "replay", "recover", "drop", "config", "First steps"}) {
     CHECK_THAT(help, ContainsSubstring(word));
   }
   CHECK(help == answer({"-h"}));
 }
 
 TEST_CASE("each command's --help shows its own flags and the common ones") {
-  for (const auto* command : {"init", "check", "run", "status", "tail", "drop", "config"}) {
+  for (const auto* command : {"init", "check", "run", "status", "tail", "replay", "recover", "drop", "config"}) {
     const std::string help = answer({command, "--help"});
     for (const Option& option : options()) CHECK_THAT(help, ContainsSubstring(std::string(option.flag)));
     for (const auto* flag : {"--config FILE", "--brokers", "-X PROPERTY=VALUE", "--set KEY=VALUE"}) {

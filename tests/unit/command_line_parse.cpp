@@ -37,6 +37,28 @@ TEST_CASE("each command has its flags") {
   CHECK(flags_of<DropFlags>({"drop", "--yes"}).yes);
   CHECK(flags_of<ConfigFlags>({"config", "--reference"}).reference);
   CHECK_NOTHROW(flags_of<TailFlags>({"tail"}));
+  CHECK(flags_of<RecoverFlags>({"recover", "--yes"}).yes);
+  CHECK_FALSE(flags_of<RecoverFlags>({"recover"}).backfill);
+  CHECK(flags_of<RecoverFlags>({"recover", "--backfill", "none"}).backfill->rows == BackfillChoice::Rows::none);
+}
+
+TEST_CASE("init takes the rows to publish, and none are as good as no flag") {
+  CHECK(flags_of<InitFlags>({"init", "--backfill", "all"}).backfill->rows == BackfillChoice::Rows::all);
+  CHECK(flags_of<InitFlags>({"init", "--backfill=since=2024-02-29"}).backfill->since_ms == 1'709'164'800'000);
+  CHECK_FALSE(flags_of<InitFlags>({"init", "--backfill", "none"}).backfill);
+  CHECK_THAT(refusal({"init", "--backfill", "yesterday"}), ContainsSubstring("unprocessed, all, since=TIME or none"));
+}
+
+TEST_CASE("replay takes ids one by one, a type and times") {
+  const auto flags = flags_of<ReplayFlags>({"replay", "--id", "a", "--id", "b", "--type", "T", "--since", "2024-02-29",
+                                            "--until", "2024-03-01T00:00:00Z", "--dead-letters"});
+  CHECK(flags.filter.ids == std::vector<std::string>{"a", "b"});
+  CHECK(flags.filter.type == "T");
+  CHECK(flags.filter.since_ms == 1'709'164'800'000);
+  CHECK(flags.filter.before_ms == 1'709'251'200'000);
+  CHECK(flags.dead_letters);
+  CHECK_FALSE(flags.yes);
+  CHECK_THAT(refusal({"replay", "--since", "soon"}), ContainsSubstring("--since: \"soon\" is no time"));
 }
 
 TEST_CASE("common flags become settings, whichever side of the command they stand on") {
