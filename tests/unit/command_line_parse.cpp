@@ -116,7 +116,6 @@ TEST_CASE("mistakes get one line with the remedy") {
   CHECK_THAT(refusal({}), ContainsSubstring("walrelay --help"));
   CHECK_THAT(refusal({"--slot", "x"}), ContainsSubstring("no command given"));
   CHECK_THAT(refusal({"rnu"}), ContainsSubstring("there is no command rnu; did you mean run?"));
-  CHECK_THAT(refusal({"replay"}), ContainsSubstring("there is no command replay"));
   CHECK_THAT(refusal({"run", "--slto", "x"}), ContainsSubstring("there is no flag --slto; did you mean --slot?"));
   CHECK_THAT(refusal({"run", "--json"}), ContainsSubstring("there is no flag --json; see walrelay run --help"));
   CHECK_THAT(refusal({"run", "check"}),

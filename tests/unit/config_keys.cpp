@@ -29,6 +29,7 @@ value = "{payload}"
 timestamp = "{created_at}"
 headers = { source = "shop", type = "{type}" }
 id_header = "event-id"
+processed_at = "sent_at"
 
 [[outbox]]
 messages = "outbox"
@@ -84,6 +85,7 @@ TEST_CASE("every key of the file arrives where it belongs") {
   CHECK(rules.timestamp == "{created_at}");
   CHECK(rules.headers == std::vector<std::pair<std::string, std::string>>{{"source", "shop"}, {"type", "{type}"}});
   CHECK(rules.id_header == "event-id");
+  CHECK(rules.processed_at == "sent_at");
   CHECK(config.outboxes[1].messages == "outbox");
 
   CHECK(config.sink.type == SinkType::file);

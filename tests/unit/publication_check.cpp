@@ -101,7 +101,7 @@ TEST_CASE("only a permanent, logical slot of pgoutput in this database that is n
   CHECK(slot_problems(other, server_of("shop")).size() == 1);
   other = slot;
   other.wal_status = "lost";
-  CHECK_THAT(slot_problems(other, server_of("shop")).at(0).remedy, ContainsSubstring("walrelay init"));
+  CHECK_THAT(slot_problems(other, server_of("shop")).at(0).remedy, ContainsSubstring("walrelay recover"));
   other = slot;
   other.temporary = true;
   CHECK(slot_problems(other, server_of("shop")).size() == 1);
