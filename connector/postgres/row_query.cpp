@@ -140,6 +140,11 @@ class QueryBuilder {
     conditions.push_back(fmt::format("{} {} {}", quote_identifier(column->name), comparison, moment(*column, *ms)));
   }
 
+  [[nodiscard]] bool is_number(const std::string& name) const {
+    const auto* column = find(name);
+    return column && (column->type_name == "bigint" || column->type_name == "integer");
+  }
+
   [[nodiscard]] std::string order() const {
     std::vector<std::string> columns;
     const auto add = [&](const std::string& name) {
@@ -147,10 +152,11 @@ class QueryBuilder {
       if (std::find(columns.begin(), columns.end(), quoted) == columns.end()) columns.push_back(std::move(quoted));
     };
     if (const auto* time = column_of(EventPart::timestamp)) add(time->name);
-    for (const auto& name : table_.primary_key) add(name);
-    const auto* id = column_of(EventPart::id);
-    if (table_.primary_key.empty() && id) add(id->name);
-    return columns.empty() ? "" : " ORDER BY " + joined(columns, ", ");
+    for (const auto& name : table_.primary_key) {
+      if (is_number(name)) add(name);
+    }
+    columns.emplace_back("ctid");
+    return " ORDER BY " + joined(columns, ", ");
   }
 
   const OutboxRules& rules_;

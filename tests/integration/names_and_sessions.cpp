@@ -68,7 +68,7 @@ TEST_CASE("a publication made after the slot ends the relay with both ways out, 
   CHECK(outbox.confirmed() == before);
   CHECK_THAT(result.errors, ContainsSubstring(outbox.name()));
   CHECK_THAT(result.errors, ContainsSubstring("did not exist yet"));
-  CHECK_THAT(result.errors, ContainsSubstring("walrelay init"));
+  CHECK_THAT(result.errors, ContainsSubstring("walrelay recover"));
   CHECK_THAT(result.errors, ContainsSubstring("pg_replication_slot_advance"));
 
   // The second way out is what it is said to be.

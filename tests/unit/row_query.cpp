@@ -37,7 +37,7 @@ std::string refusal(const OutboxRules& rules, const RowTable& table, const RowFi
 TEST_CASE("rows are read by the time column and then by the primary key, and only the mapped columns") {
   const auto query = make_row_query(rules_of("standard"), kStandardTable, {});
   CHECK(query.select ==
-        R"(SELECT "id", "type", "payload", "occurred_at" FROM "public"."outbox" ORDER BY "occurred_at", "id")");
+        R"(SELECT "id", "type", "payload", "occurred_at" FROM "public"."outbox" ORDER BY "occurred_at", ctid)");
   CHECK(query.count == R"(SELECT count(*) AS count FROM "public"."outbox")");
   REQUIRE(query.columns.size() == 4);
   CHECK(query.columns[2].type_id == 3802);
@@ -51,7 +51,7 @@ TEST_CASE("a primary key that is not the id decides between rows of one time") {
                         {"CreatedAt", "timestamp with time zone", 1184}},
                        {"Id"}};
   CHECK_THAT(make_row_query(rules_of("messageid"), table, {}).select,
-             ContainsSubstring(R"(ORDER BY "CreatedAt", "Id")"));
+             ContainsSubstring(R"(ORDER BY "CreatedAt", "Id", ctid)"));
 }
 
 TEST_CASE("each filter becomes a condition with its values quoted") {
