@@ -16,9 +16,9 @@ class SlowBackfill {
  public:
   SlowBackfill() {
     database_.exec("SELECT pg_drop_replication_slot(current_database())");
-    outbox_.insert_at_once(1200);
+    outbox_.insert_at_once(300);
     write_file(directory_.file("walrelay.toml"), outbox_.configuration("max_in_flight = 1"));
-    init_.emplace(walrelay_program(), std::vector<std::string>{"init", "--backfill", "all", "-X", "linger.ms=3", "-c",
+    init_.emplace(walrelay_program(), std::vector<std::string>{"init", "--backfill", "all", "-X", "linger.ms=15", "-c",
                                                                directory_.file("walrelay.toml")});
   }
 
@@ -41,7 +41,7 @@ class SlowBackfill {
 
 TEST_CASE("a backfill that is killed leaves the finished slot or nothing, and can be begun again") {
   SlowBackfill backfill;
-  const auto moment = GENERATE(as<std::string>(), "publishing all rows", "0 of 1200 rows", "s left", "rows published");
+  const auto moment = GENERATE(as<std::string>(), "publishing all rows", "0 of 300 rows", "s left", "rows published");
   CAPTURE(moment);
   REQUIRE(backfill.says(moment));
   backfill.init().signal(SIGKILL);

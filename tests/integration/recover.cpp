@@ -99,8 +99,7 @@ TEST_CASE("a lost slot is dropped and made anew with the rows that it lost") {
   Outbox outbox(server.dsn(), server.dsn(), unique_name(), shared_kafka());
   outbox.insert(20);
   REQUIRE(wait_until(seconds(60), [&] {
-    outbox.session().exec(
-        "INSERT INTO junk SELECT repeat('x', 500) FROM generate_series(1, 20000); SELECT pg_switch_wal(); CHECKPOINT");
+    outbox.session().exec("INSERT INTO junk VALUES ('x'); SELECT pg_switch_wal(); CHECKPOINT");
     return outbox.session().value("SELECT wal_status FROM pg_replication_slots") == "lost";
   }));
   const auto stopped = walrelay_command({"run", "--set", "http.listen="}, outbox.configuration());
