@@ -1,9 +1,9 @@
 #pragma once
 // Which rows of an outbox table to read, and in which order, as SQL. Pure.
 //
-// Order: by the column that the event's time is mapped to, then by a primary key that counts, then by the row's place in
-// the table, which for rows that were never updated is as a rule the order in which they were written: several rows of
-// one transaction have one time. Commit order is not known any more for rows that are read from the table.
+// Order: by the column that the event's time is mapped to, then by a primary key that counts, then by the row's place
+// in the table, which for rows that were never updated is as a rule the order in which they were written: several rows
+// of one transaction have one time. Commit order is not known any more for rows that are read from the table.
 
 #include <cstdint>
 #include <optional>
