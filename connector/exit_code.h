@@ -9,7 +9,7 @@ enum class ExitCode : int {
   usage = 2,         // command line or configuration
   cannot_start = 3,  // authentication, rights, database, publication, wal_level, wrong kind of slot
   poison = 4,        // halted on an event that can never be delivered
-  slot_lost = 5,     // slot missing or lost
+  slot_lost = 5,     // slot missing or lost, or a gap that the progress record shows
   interrupted = 130,
   terminated = 143,
 };
