@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 #include "connector/progress_verdict.h"
@@ -19,7 +20,7 @@ constexpr int kHealingStepsMax = 4000;
 SimWorld::SimWorld(std::uint64_t seed, bool always_recorded) : random_(seed), in_flight_max_(below(40) + 1) {
   delivery_.max_in_flight = below(60) + 1;
   broker_.holds_progress = !chance(4) || always_recorded;
-  delivery_.on_error = chance(2) ? OnError::skip : OnError::dead_letter;
+  delivery_.on_error = std::array{OnError::halt, OnError::dead_letter, OnError::skip}.at(below(3));
   server_.on_confirmed = [this](Lsn confirmed) { check_confirmed(confirmed); };
   for (auto& instance : instances_) start(instance);
   connect(instances_.at(active_));
@@ -156,6 +157,8 @@ void SimWorld::step(Instance& instance) {
   if (end == RelayEnd::sink_fatal) {
     instance.relay.reset();
     start(instance);
+  } else if (end == RelayEnd::poison && delivery_.on_error == OnError::halt) {
+    go_past_poison(instance);
   } else if (end == RelayEnd::gap && set_back_) {
     gap_seen_ = true;
     return;
@@ -198,6 +201,15 @@ void SimWorld::run_set_back() {
   }
 }
 
+// The process has ended with its event named; somebody starts it again, and names what it is to go past.
+void SimWorld::go_past_poison(Instance& instance) {
+  skipped_ids_ = broker_.poison;
+  delivery_.skip = SkipList({skipped_ids_.begin(), skipped_ids_.end()});
+  instance.sink->crash(random_);
+  instance.relay.reset();
+  start(instance);
+}
+
 void SimWorld::heal() {
   broker_.up = true;
   for (int i = 0; i < kHealingStepsMax && failure_.empty(); ++i) {
@@ -221,7 +233,7 @@ void SimWorld::heal() {
 
 bool SimWorld::settled(const SimRow& row) const {
   if (!broker_.poison.contains(row.id)) return stored_ids_.contains(row.id);
-  return delivery_.on_error == OnError::skip || stored_ids_.contains(row.id);
+  return delivery_.on_error == OnError::skip || skipped_ids_.contains(row.id) || stored_ids_.contains(row.id);
 }
 
 void SimWorld::check_confirmed(Lsn confirmed) {

@@ -45,6 +45,7 @@ class SimWorld {
   void disconnect(Instance& instance);
   void crash(Instance& instance);
   void step(Instance& instance);
+  void go_past_poison(Instance& instance);
   void heal();
   void check_confirmed(Lsn confirmed);
   void check_stored();
@@ -70,6 +71,7 @@ class SimWorld {
   std::size_t checked_transactions_ = 0;
   std::size_t checked_records_ = 0;
   std::set<std::string> stored_ids_;
+  std::set<std::string> skipped_ids_;  // by name, after a halt
   std::set<std::pair<std::uint64_t, std::string>> stored_by_life_;
   std::map<std::string, std::size_t> last_of_key_;
   std::map<std::string, Lsn> commit_of_;          // where a row's transaction ends
