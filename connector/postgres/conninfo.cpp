@@ -94,7 +94,8 @@ class ConninfoBuilder {
     set_time_limits();
   }
 
-  void set(std::string keyword, std::string text) { info_.extra_.emplace_back(std::move(keyword), std::move(text)); }
+  // Copies: GCC 12 takes a short string that is moved here for one out of bounds, once memcpy is fortified.
+  void set(std::string_view keyword, std::string_view text) { info_.extra_.emplace_back(keyword, text); }
   [[nodiscard]] std::string value(const std::string& keyword) const {
     const auto found = effective_.find(keyword);
     return found == effective_.end() ? "" : found->second;
