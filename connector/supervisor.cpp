@@ -153,6 +153,7 @@ bool Supervisor::slot_is_usable(const ServerFacts& facts) {
       if (facts.slot->active_pid == own_walsender_) return false;
       if (phase_ != Phase::standby) log_info("standby", verdict.reason, {{"slot", postgres.slot}});
       parts_.board.unblock(ReadySubject::server);
+      gap_seen_ = false;
       enter(Phase::standby, RelayState::standby);
       return false;
     case SlotVerdict::Kind::not_yet:
@@ -240,13 +241,22 @@ void Supervisor::read_progress() {
   }
   const std::string& slot = parts_.config.postgres.slot;
   auto verdict = judge_progress(progress.records, slot, slot_position_, source_->history());
-  if (!verdict.gap.empty()) return stop(ExitCode::slot_lost, verdict.gap);
+  if (!verdict.gap.empty()) return on_gap(verdict.gap);
   if (progress.records.empty()) {
     log_info("no_progress_record",
              "there is no progress record of this slot yet: streaming starts where the slot stands",
              {{"slot", slot}, {"topic", parts_.config.delivery.progress_topic}, {"from", slot_position_}});
   }
   new_relay({.delivery = parts_.config.delivery, .progress = std::move(verdict.gate), .covered = verdict.covered});
+}
+
+// Another instance may have been at work between our looks at the server and at the record. So a gap has to be seen
+// twice, after a pause in which such an instance would show.
+void Supervisor::on_gap(const std::string& gap) {
+  if (std::exchange(gap_seen_, true)) return stop(ExitCode::slot_lost, gap);
+  source_.reset();
+  retry_at_ = parts_.clock.now() + kSecondLook;
+  enter(Phase::backing_off, RelayState::connecting);
 }
 
 void Supervisor::new_relay(RelayOptions options) {
@@ -268,6 +278,7 @@ void Supervisor::begin_streaming(Instant now) {
   backoff_.reset();
   last_logged_.clear();
   own_walsender_ = source_->backend_pid();
+  gap_seen_ = false;
   enter(Phase::streaming, RelayState::streaming);
   parts_.board.unblock(ReadySubject::server);
   const int version = source_->server_version();

@@ -44,6 +44,7 @@ class Supervisor {
 
  private:
   static constexpr Duration kStallShown = std::chrono::seconds(10);  // then /readyz says so
+  static constexpr Duration kSecondLook = std::chrono::seconds(1);
   static constexpr Duration kLossReadMax = std::chrono::seconds(3);
   static constexpr Duration kSleepMax = std::chrono::seconds(1);  // also the heartbeat's longest pause
 
@@ -74,6 +75,7 @@ class Supervisor {
   void tell_loss(Instant now);
   void choose_relay();
   void read_progress();
+  void on_gap(const std::string& gap);
   void new_relay(RelayOptions options);
   void start_stream();
   void begin_streaming(Instant now);
@@ -119,6 +121,7 @@ class Supervisor {
   Phase after_finish_ = Phase::waiting;
   Instant facts_wanted_since_{};
   Instant retry_at_{};
+  bool gap_seen_ = false;  // by the last look at the progress record
   std::string loss_;
   Instant loss_deadline_{};
   Instant finish_deadline_{};
