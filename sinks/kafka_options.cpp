@@ -170,9 +170,9 @@ KafkaConfHandle make_kafka_conf(const KafkaProperties& properties) {
   return conf;
 }
 
-KafkaClientHandle make_kafka_client(KafkaConfHandle conf) {
+KafkaClientHandle make_kafka_client(KafkaConfHandle conf, rd_kafka_type_t type) {
   std::array<char, 512> reason{};
-  KafkaClientHandle client(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), reason.data(), reason.size()));
+  KafkaClientHandle client(rd_kafka_new(type, conf.get(), reason.data(), reason.size()));
   if (!client) throw SinkConfigError(fmt::format("sink.kafka: {}", reason.data()));
   static_cast<void>(conf.release());  // the client's now
   return client;

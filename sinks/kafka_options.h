@@ -34,9 +34,9 @@ struct KafkaRefusal {
 // carries the guarantee (with the reason), and if bootstrap.servers is missing. The value of a secret is in no message.
 [[nodiscard]] KafkaConfHandle make_kafka_conf(const KafkaProperties& properties);
 
-// Starts a producer's threads; does not wait for a connection. Throws SinkConfigError for properties that contradict
+// Starts a client's threads; does not wait for a connection. Throws SinkConfigError for properties that contradict
 // each other or name files that cannot be read.
-[[nodiscard]] KafkaClientHandle make_kafka_client(KafkaConfHandle conf);
+[[nodiscard]] KafkaClientHandle make_kafka_client(KafkaConfHandle conf, rd_kafka_type_t type = RD_KAFKA_PRODUCER);
 
 // The checks of make_kafka_conf() without its result.
 void validate_kafka_properties(const KafkaProperties& properties);

@@ -35,11 +35,7 @@ KafkaClientHandle make_reader(const KafkaProperties& properties) {
   set("allow.auto.create.topics", "false");  // it would not be compacted
   set("fetch.wait.max.ms", "10");            // an empty topic is known to be empty after that
   set("log_level", "3");                     // it would tell that it has no use for a producer's properties
-  std::array<char, 512> reason{};
-  KafkaClientHandle client(rd_kafka_new(RD_KAFKA_CONSUMER, conf.get(), reason.data(), reason.size()));
-  if (!client) throw SinkConfigError(fmt::format("sink.kafka: {}", reason.data()));
-  static_cast<void>(conf.release());  // the client's now
-  return client;
+  return make_kafka_client(std::move(conf), RD_KAFKA_CONSUMER);
 }
 
 }  // namespace
