@@ -5,7 +5,19 @@ walrelay_test(observability_tests unit
     unit/backoff_test.cpp
     unit/event_poll_test.cpp
     unit/log_test.cpp
+    unit/metrics_named.cpp
     unit/metrics_test.cpp
     unit/metrics_text_test.cpp
+    support/temp_dir.cpp
   LIBRARIES connector PkgConfig::cpp_httplib
 )
+target_compile_definitions(observability_tests PRIVATE WALRELAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+
+# With Prometheus, from Debian's package of that name.
+walrelay_integration_test(operations_tests TIMEOUT 120
+  SOURCES
+    integration/prometheus_scrape.cpp
+    support/outbox_case.cpp
+  LIBRARIES connector PkgConfig::cpp_httplib
+)
+target_compile_definitions(operations_tests PRIVATE WALRELAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

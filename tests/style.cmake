@@ -15,3 +15,13 @@ walrelay_style_test(headers "every header is guarded")
 walrelay_style_test(marks "nothing is marked unfinished")
 walrelay_style_test(links "links between pages lead somewhere")
 walrelay_style_test(names "every test case can be called by its name")
+walrelay_style_test(runbooks "every alert has its section in the runbook")
+
+# promtool is in Debian's package prometheus.
+function(walrelay_promtool_test claim)
+  add_test(NAME "style: ${claim}" COMMAND promtool ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/deploy/prometheus)
+  set_tests_properties("style: ${claim}" PROPERTIES LABELS style TIMEOUT 60)
+endfunction()
+
+walrelay_promtool_test("the alert rules are rules" check rules alerts.yml)
+walrelay_promtool_test("each alert fires in its story, and not in another" test rules alerts_test.yml)

@@ -20,8 +20,8 @@ namespace walrelay {
 
 namespace {
 
-RelayIdentity identity_of(const Config& config, const OutboxRouter& router) {
-  RelayIdentity identity{std::string(kVersion), config.postgres.slot, {}, describe_sink(config.sink)};
+RelayIdentity identity_of(const Config& config, const OutboxRouter& router, const Clock& clock) {
+  RelayIdentity identity{std::string(kVersion), config.postgres.slot, {}, describe_sink(config.sink), clock.wall()};
   for (std::size_t i = 0; i < router.outbox_count(); ++i) identity.outboxes.emplace_back(router.outbox_name(i));
   return identity;
 }
@@ -33,7 +33,7 @@ ExitCode run_relay(const Config& config, const RunFlags& flags) {
   OutboxRouter router(config.outboxes);
   RelayMetrics metrics(router.outbox_count());
   StatusBoard board(clock.wall());
-  const AdminPages pages(identity_of(config, router), metrics, board, clock);
+  const AdminPages pages(identity_of(config, router, clock), metrics, board, clock);
   log_info("starting", version_text(), {{"slot", config.postgres.slot}, {"sink", describe_sink(config.sink)}});
   if (config.sink.type == SinkType::kafka) {
     for (const auto& warning : kafka_warnings(config.sink.kafka)) log_warning("configuration", warning);

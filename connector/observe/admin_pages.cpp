@@ -93,6 +93,14 @@ std::string AdminPages::loop_trouble() const {
                      std::chrono::duration_cast<std::chrono::seconds>(silence).count());
 }
 
+std::string AdminPages::reasons_not_ready() const {
+  std::string reasons;
+  for (const auto& reason : board_.snapshot().not_ready) reasons.append(reason).append("\n");
+  const auto trouble = loop_trouble();
+  if (!trouble.empty()) reasons.append(trouble).append("\n");
+  return reasons;
+}
+
 AdminPage AdminPages::index() const {
   return {200, kPlainText,
           fmt::format(
@@ -103,7 +111,8 @@ AdminPage AdminPages::index() const {
 }
 
 AdminPage AdminPages::metrics() const {
-  return {200, "text/plain; version=0.0.4; charset=utf-8", metrics_text(identity_, metrics_, clock_)};
+  return {200, "text/plain; version=0.0.4; charset=utf-8",
+          metrics_text(identity_, metrics_, clock_, reasons_not_ready().empty())};
 }
 
 AdminPage AdminPages::healthz() const {
@@ -113,10 +122,7 @@ AdminPage AdminPages::healthz() const {
 }
 
 AdminPage AdminPages::readyz() const {
-  std::string reasons;
-  for (const auto& reason : board_.snapshot().not_ready) reasons.append(reason).append("\n");
-  const auto trouble = loop_trouble();
-  if (!trouble.empty()) reasons.append(trouble).append("\n");
+  const auto reasons = reasons_not_ready();
   if (reasons.empty()) return {200, kPlainText, "ok\n"};
   return {503, kPlainText, reasons};
 }

@@ -34,7 +34,8 @@ class AdminPages {
   [[nodiscard]] AdminPage status() const;   // JSON
 
  private:
-  [[nodiscard]] std::string loop_trouble() const;  // "" if there is none
+  [[nodiscard]] std::string loop_trouble() const;       // "" if there is none
+  [[nodiscard]] std::string reasons_not_ready() const;  // one a line, "" if there is none
 
   RelayIdentity identity_;
   const RelayMetrics& metrics_;

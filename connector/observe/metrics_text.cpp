@@ -54,6 +54,8 @@ class Exposition {
 double as_double(const Counter& counter) { return static_cast<double>(counter.value()); }
 double as_double(const Gauge& gauge) { return static_cast<double>(gauge.value()); }
 
+double unix_seconds(PgTime time) { return static_cast<double>(time) / 1e6 + kPgEpochUnixSeconds; }
+
 void add_positions(Exposition& out, const RelayMetrics& m, PgTime wall) {
   out.gauge_if_known("walrelay_lag_bytes", "WAL that the server has flushed and that is not confirmed yet",
                      m.lag_bytes());
@@ -126,13 +128,15 @@ void add_connections(Exposition& out, const RelayMetrics& m, Instant now) {
 
 }  // namespace
 
-std::string metrics_text(const RelayIdentity& identity, const RelayMetrics& metrics, const Clock& clock) {
+std::string metrics_text(const RelayIdentity& identity, const RelayMetrics& metrics, const Clock& clock, bool ready) {
   Exposition out(identity.slot);
   add_positions(out, metrics, clock.wall());
   add_events(out, identity, metrics);
   add_counts(out, metrics);
   add_latency(out, metrics.commit_to_ack);
   add_connections(out, metrics, clock.now());
+  out.gauge("walrelay_ready", "1 if /readyz answers 200", ready ? 1 : 0);
+  out.gauge("walrelay_start_time_seconds", "When the process began, in Unix time", unix_seconds(identity.started));
   out.begin("walrelay_build_info", "1; the version is a label", MetricType::Gauge);
   out.sample({{"version", identity.version}}).gauge.value = 1;
   return out.text();

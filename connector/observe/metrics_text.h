@@ -15,9 +15,11 @@ struct RelayIdentity {
   std::string slot;
   std::vector<std::string> outboxes;  // names by index, as many as the metrics count: table, or prefix of the messages
   std::string sink;                   // for people: kind and address, without secrets
+  PgTime started = 0;
 };
 
-// Every metric has the label `slot`. One whose value is not known is left out. Thread: any.
-[[nodiscard]] std::string metrics_text(const RelayIdentity& identity, const RelayMetrics& metrics, const Clock& clock);
+// Every metric has the label `slot`. One whose value is not known is left out. `ready`: what /readyz says. Thread: any.
+[[nodiscard]] std::string metrics_text(const RelayIdentity& identity, const RelayMetrics& metrics, const Clock& clock,
+                                       bool ready);
 
 }  // namespace walrelay

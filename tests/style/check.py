@@ -138,6 +138,19 @@ def check_links():
     return wrong
 
 
+def check_runbooks():
+    """An alert that nobody explains, and an explanation of an alert that is not there."""
+    page, rules = "docs/operations.md", "deploy/prometheus/alerts.yml"
+    text = (ROOT / rules).read_text(encoding="utf-8")
+    alerts = re.findall(r"- alert: (\w+)", text)
+    wrong = [f"{rules}: {alert}: runbook is not {page}#{alert.lower()}" for alert in alerts
+             if f"runbook: {page}#{alert.lower()}\n" not in text]
+    headings = [line[4:] for line in lines_of(page) if line.startswith("### Walrelay")]
+    wrong += [f"{page}: no section {alert}" for alert in alerts if alert not in headings]
+    wrong += [f"{page}: {heading}: {rules} has no such alert" for heading in headings if heading not in alerts]
+    return wrong
+
+
 CHECKS = {
     "format": check_format,
     "sizes": check_sizes,
@@ -147,6 +160,7 @@ CHECKS = {
     "marks": check_marks,
     "links": check_links,
     "names": check_names,
+    "runbooks": check_runbooks,
 }
 
 

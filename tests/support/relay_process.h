@@ -45,12 +45,13 @@ class RelayProcess {
   [[nodiscard]] std::optional<double> metric(const std::string& name,
                                              const std::map<std::string, std::string>& labels = {});
 
+  // Of the address that it listens on, once it does.
+  [[nodiscard]] std::optional<std::uint16_t> http_port();
+
   // SIGTERM, and what the program ended with; nothing if it did not end in time.
   [[nodiscard]] std::optional<ExitStatus> stop(std::chrono::milliseconds at_most = std::chrono::seconds(20));
 
  private:
-  std::optional<std::uint16_t> http_port();
-
   TempDir directory_;
   Process process_;
   std::optional<std::uint16_t> http_port_;

@@ -10,10 +10,10 @@
 namespace walrelay::test {
 namespace {
 
-const RelayIdentity kIdentity{"1.2.3", "orders", {"public.outbox", R"(we"ird\na)"}, "kafka"};
+const RelayIdentity kIdentity{"1.2.3", "orders", {"public.outbox", R"(we"ird\na)"}, "kafka", 800'000'000'000'000};
 
 std::string text(const RelayMetrics& metrics, const Clock& clock = SetClock()) {
-  return metrics_text(kIdentity, metrics, clock);
+  return metrics_text(kIdentity, metrics, clock, true);
 }
 
 }  // namespace
@@ -52,11 +52,27 @@ TEST_CASE("every metric of the documentation is there once all is known") {
         &metrics.oldest_unconfirmed_commit, &metrics.sink_queue_events, &metrics.sink_round_trip_us}) {
     gauge->set(1);
   }
-  for (const auto* name :
-       {"lag_bytes", "lag_seconds", "slot_retained_bytes", "confirmed_lsn", "frontier_lsn", "server_wal_lsn",
-        "events_total", "transactions_total", "in_flight_events", "in_flight_bytes", "commit_to_ack_seconds",
-        "replication_connected", "active", "reconnects_total", "backpressure_seconds_total", "dead_letters_total",
-        "sink_queue_events", "sink_round_trip_seconds", "build_info"}) {
+  for (const auto* name : {"lag_bytes",
+                           "lag_seconds",
+                           "slot_retained_bytes",
+                           "confirmed_lsn",
+                           "frontier_lsn",
+                           "server_wal_lsn",
+                           "events_total",
+                           "transactions_total",
+                           "in_flight_events",
+                           "in_flight_bytes",
+                           "commit_to_ack_seconds",
+                           "replication_connected",
+                           "active",
+                           "reconnects_total",
+                           "backpressure_seconds_total",
+                           "dead_letters_total",
+                           "sink_queue_events",
+                           "sink_round_trip_seconds",
+                           "build_info",
+                           "ready",
+                           "start_time_seconds"}) {
     CHECK_THAT(text(metrics), ContainsSubstring("# TYPE walrelay_" + std::string(name) + " "));
   }
 }
