@@ -59,6 +59,7 @@ ExitCode Supervisor::run(bool drain) {
   while (!exit_) {
     const Instant now = parts_.clock.now();
     parts_.metrics.heartbeat.beat(now);
+    parts_.on_turn(now);
     step(now);
     report(now);
     const bool busy = pace_.busy_after(work_.frames, now);

@@ -33,6 +33,7 @@ struct SupervisorParts {
   std::function<std::unique_ptr<Sink>()> make_sink;  // again after a fatal error of the sink
   SignalFd& signals;
   std::function<PostgresOptions()> connection;  // how to reach the server, asked at each connect
+  std::function<void(Instant)> on_turn;         // called at each turn of the loop
 };
 
 class Supervisor {

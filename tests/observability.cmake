@@ -8,6 +8,7 @@ walrelay_test(observability_tests unit
     unit/metrics_named.cpp
     unit/metrics_test.cpp
     unit/metrics_text_test.cpp
+    unit/service_manager_test.cpp
     support/temp_dir.cpp
   LIBRARIES connector PkgConfig::cpp_httplib
 )
@@ -17,6 +18,7 @@ target_compile_definitions(observability_tests PRIVATE WALRELAY_SOURCE_DIR="${PR
 walrelay_integration_test(operations_tests TIMEOUT 120
   SOURCES
     integration/prometheus_scrape.cpp
+    integration/service_notify.cpp
     support/outbox_case.cpp
   LIBRARIES connector PkgConfig::cpp_httplib
 )

@@ -10,6 +10,7 @@
 #include "connector/config/load_config.h"
 #include "connector/observe/admin_server.h"
 #include "connector/observe/log.h"
+#include "connector/observe/service_manager.h"
 #include "connector/observe/version.h"
 #include "connector/sink_factory.h"
 #include "connector/supervisor.h"
@@ -38,12 +39,15 @@ ExitCode run_relay(const Config& config, const RunFlags& flags) {
   if (config.sink.type == SinkType::kafka) {
     for (const auto& warning : kafka_warnings(config.sink.kafka)) log_warning("configuration", warning);
   }
-  Supervisor supervisor({config, router, metrics, board, clock, [&] { return make_sink(config); }, signals,
-                         [&] { return reread_secrets(config.postgres); }},
-                        std::random_device{}());
+  ServiceManager service_manager(board);
+  Supervisor supervisor(
+      {config, router, metrics, board, clock, [&] { return make_sink(config); }, signals,
+       [&] { return reread_secrets(config.postgres); }, [&](Instant now) { service_manager.turn(now); }},
+      std::random_device{}());
   std::optional<AdminServer> admin;
   if (!config.http.listen.empty()) admin.emplace(config.http.listen, pages);
   const ExitCode code = supervisor.run(flags.drain);
+  service_manager.stopping();
   log_info("ended", "walrelay ends", {{"exit_code", static_cast<int>(code)}});
   return code;
 }
