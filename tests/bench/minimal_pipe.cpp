@@ -119,6 +119,7 @@ class MinimalPipe {
     set(conf, "enable.idempotence", "true");
     set(conf, "acks", "all");
     set(conf, "linger.ms", linger_ms);
+    set(conf, "message.max.bytes", "10000000");
     set(conf, "partitioner", "murmur2_random");
     set(conf, "socket.nagle.disable", "true");
     rd_kafka_conf_set_opaque(conf, this);
