@@ -10,7 +10,8 @@ packages_servers=(postgresql patchelf util-linux curl)
 packages_kafka=(default-jdk-headless maven)
 packages_librdkafka=(libssl-dev libsasl2-dev zlib1g-dev libzstd-dev liblz4-dev)  # to build it
 packages_demo=(kcat)
-packages_operations=(prometheus systemd)  # to test what is in deploy/
+packages_operations=(prometheus systemd zsh fish groff-base dpkg-dev)  # to test what is in deploy/
+packages_chroot=(mmdebstrap)
 packages_tests=(catch2 git openssl python3 procps)
 packages_clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "connector/commands/command_line.h"
+#include "connector/commands/man_page.h"
 #include "connector/config/config_print.h"
 #include "connector/config/config_reference.h"
 #include "connector/config/load_config.h"
@@ -73,7 +74,9 @@ struct Dispatch {
   }
   ExitCode operator()(const DropFlags& flags) const { return drop_command(config(Mapping::optional), flags); }
   ExitCode operator()(const ConfigFlags& flags) const {
-    fmt::print("{}", flags.reference ? config_reference() : print_config(config(Mapping::optional)));
+    fmt::print("{}", flags.man         ? man_page(command_helps())
+                     : flags.reference ? config_reference()
+                                       : print_config(config(Mapping::optional)));
     return ExitCode::done;
   }
 };

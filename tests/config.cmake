@@ -2,6 +2,7 @@ walrelay_test(config_test unit
   SOURCES
     unit/command_line_help.cpp
     unit/command_line_parse.cpp
+    unit/completion_test.cpp
     unit/config_errors.cpp
     unit/config_examples.cpp
     unit/config_file_read.cpp

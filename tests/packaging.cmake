@@ -10,3 +10,13 @@ foreach(unit_file ${PROJECT_SOURCE_DIR}/deploy/systemd/walrelay.service ${PROJEC
   walrelay_packaging_test("systemd takes ${unit_name}, which leaves little open"
     ${CMAKE_CURRENT_SOURCE_DIR}/packaging/unit-file ${unit_file} $<TARGET_FILE:walrelay>)
 endforeach()
+walrelay_packaging_test("shells complete by what completion prints, and roff takes the manual page"
+  ${CMAKE_CURRENT_SOURCE_DIR}/packaging/completions $<TARGET_FILE:walrelay>)
+walrelay_packaging_test("the Debian package has what belongs into it, where it belongs"
+  ${CMAKE_CURRENT_SOURCE_DIR}/packaging/debian-package ${PROJECT_BINARY_DIR})
+
+# Minutes: not with the others.
+add_test(NAME "package: a bare Debian installs the package, and is as before when it is purged"
+         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/packaging/debian-package ${PROJECT_BINARY_DIR} --chroot)
+set_tests_properties("package: a bare Debian installs the package, and is as before when it is purged"
+                     PROPERTIES LABELS package TIMEOUT 900 SKIP_RETURN_CODE 77)

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "connector/commands/shell_completion.h"
 #include "connector/config/options.h"
 #include "connector/observe/version.h"
 #include "decoder/event_time.h"
@@ -53,6 +54,7 @@ constexpr std::array kCommands = std::to_array<CommandName>({
     {"recover", "make a lost or missing slot anew and publish the rows that it would have brought"},
     {"drop", "remove slot and publication; a forgotten slot fills the server's disk"},
     {"config", "print the effective configuration, secrets as ***"},
+    {"completion", "print what makes a shell complete this command line"},
 });
 
 // The library does not break long descriptions into lines.
@@ -74,6 +76,28 @@ std::string wrapped(std::string_view text) {
   return result;
 }
 
+std::string in_one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+FlagHelp help_of(const CLI::Option& option) {
+  FlagHelp help{{}, option.get_type_name(), in_one_line(option.get_description())};
+  for (const auto& name : option.get_snames()) help.names.push_back("-" + name);
+  for (const auto& name : option.get_lnames()) help.names.push_back("--" + name);
+  return help;
+}
+
+CommandHelp help_of(const CLI::App& command) {
+  CommandHelp help{command.get_name(), command.get_description(), {}, {}};
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_positional()) continue;
+    const bool common = option->get_group() == kCommonGroup || option == command.get_help_ptr();
+    (common ? help.common : help.own).push_back(help_of(*option));
+  }
+  return help;
+}
+
 class Parser {
  public:
   Parser() : app_(std::string(kDescription), "walrelay") {
@@ -89,8 +113,14 @@ class Parser {
       command.group("Commands");
       command.footer(std::string(kCommonFooter));
       add_own(command, name);
-      add_common(command, kCommonGroup);
+      if (name != "completion") add_common(command, kCommonGroup);
     }
+  }
+
+  [[nodiscard]] std::vector<CommandHelp> helps() const {
+    std::vector<CommandHelp> all;
+    for (const CLI::App* command : app_.get_subcommands({})) all.push_back(help_of(*command));
+    return all;
   }
 
   CommandLine parse(std::vector<std::string> arguments) {
@@ -146,7 +176,16 @@ class Parser {
       command.add_flag("--yes", recover_.yes, "do not ask");
     }
     if (name == "drop") command.add_flag("--yes", drop_.yes, "do not ask");
-    if (name == "config") command.add_flag("--reference", config_.reference, "print the description of every setting");
+    if (name == "config") {
+      command.add_flag("--reference", config_.reference, "print the description of every setting");
+      command.add_flag("--man", config_.man, "print the manual page");
+    }
+    if (name == "completion") {
+      command.add_option("SHELL", shell_, fmt::format("{}", fmt::join(completion_shells(), ", ")))
+          ->type_name("")
+          ->required()
+          ->check(CLI::IsMember(std::vector<std::string>(completion_shells().begin(), completion_shells().end())));
+    }
   }
 
   void add_replay(CLI::App& command) {
@@ -300,12 +339,14 @@ class Parser {
     if (name == "replay") line.command = replay_;
     if (name == "recover") line.command = recover_;
     if (name == "drop") line.command = drop_;
+    if (name == "completion") line.command = Answer{shell_completion(shell_, helps())};
     return line;
   }
 
   CLI::App app_;
   bool version_ = false;
   std::string file_;
+  std::string shell_;
   std::vector<Setting> flags_, properties_, sets_;
   InitFlags init_;
   CheckFlags check_;
@@ -328,6 +369,8 @@ std::size_t secret_start(std::string_view flag, std::string_view argument) {
 }
 
 }  // namespace
+
+std::vector<CommandHelp> command_helps() { return Parser().helps(); }
 
 CommandLine parse_command_line(const std::vector<std::string>& arguments) { return Parser().parse(arguments); }
 

@@ -54,11 +54,6 @@ Later wins: defaults, then the file, then flags, in the order `--dsn` and its li
 
 )";
 
-struct ExitMeaning {
-  ExitCode code;
-  std::string_view meaning;
-};
-
 constexpr std::array kExitMeanings = std::to_array<ExitMeaning>({
     {ExitCode::done, "done"},
     {ExitCode::check_failed, "`check` found something; any other command could not do what was asked"},
@@ -96,23 +91,10 @@ struct DescribeType {
   std::string operator()(const PropertiesField& /*field*/) const { return "text, number, true or false"; }
 };
 
-std::string default_of(const Option& option) {
-  Config defaults;
-  OutboxRules rules;
-  if (const auto* rule = std::get_if<RuleField>(&option.field)) {
-    return rule->place(rules).empty() ? std::string() : fmt::format("`{}`", toml_string(rule->place(rules)));
-  }
-  if (std::holds_alternative<TemplateField>(option.field) || std::holds_alternative<HeadersField>(option.field)) {
-    return "the preset's";
-  }
-  const std::string value = print_option(option, defaults);
-  return value.empty() ? value : fmt::format("`{}`", value);
-}
-
 std::string option_row(const Option& option, std::string_view name) {
   const std::string flag = option.flag.empty() ? std::string() : fmt::format("`{}`", option.flag);
-  return fmt::format("| `{}` | {} | {} | {} | {} |\n", name, std::visit(DescribeType{}, option.field),
-                     default_of(option), flag, option.summary);
+  return fmt::format("| `{}` | {} | {} | {} | {} |\n", name, option_type(option), option_default(option), flag,
+                     option.summary);
 }
 
 std::string section_text(const Section& section) {
@@ -166,6 +148,23 @@ std::string exit_codes() {
 }
 
 }  // namespace
+
+std::string option_type(const Option& option) { return std::visit(DescribeType{}, option.field); }
+
+std::string option_default(const Option& option) {
+  Config defaults;
+  OutboxRules rules;
+  if (const auto* rule = std::get_if<RuleField>(&option.field)) {
+    return rule->place(rules).empty() ? std::string() : fmt::format("`{}`", toml_string(rule->place(rules)));
+  }
+  if (std::holds_alternative<TemplateField>(option.field) || std::holds_alternative<HeadersField>(option.field)) {
+    return "the preset's";
+  }
+  const std::string value = print_option(option, defaults);
+  return value.empty() ? value : fmt::format("`{}`", value);
+}
+
+std::span<const ExitMeaning> exit_meanings() { return kExitMeanings; }
 
 std::string config_reference() {
   std::string text(kIntroduction);

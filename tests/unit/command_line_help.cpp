@@ -16,7 +16,7 @@ std::string answer(const std::vector<std::string>& arguments) {
 TEST_CASE("the flag --help names every command and the first steps") {
   const std::string help = answer({"--help"});
   for (const auto* word :
-       {"init", "check", "run", "status", "tail", "replay", "recover", "drop", "config", "First steps"}) {
+       {"init", "check", "run", "status", "tail", "replay", "recover", "drop", "config", "completion", "First steps"}) {
     CHECK_THAT(help, ContainsSubstring(word));
   }
   CHECK(help == answer({"-h"}));
