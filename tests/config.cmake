@@ -12,6 +12,7 @@ walrelay_test(config_test unit
     unit/config_print_test.cpp
     unit/config_reference_test.cpp
     unit/config_secrets.cpp
+    unit/deploy_configs.cpp
     unit/docs_examples.cpp
     unit/nearest_name_test.cpp
     unit/options_values.cpp

@@ -20,3 +20,10 @@ add_test(NAME "package: a bare Debian installs the package, and is as before whe
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/packaging/debian-package ${PROJECT_BINARY_DIR} --chroot)
 set_tests_properties("package: a bare Debian installs the package, and is as before when it is purged"
                      PROPERTIES LABELS package TIMEOUT 900 SKIP_RETURN_CODE 77)
+
+set(chart ${PROJECT_SOURCE_DIR}/deploy/helm/walrelay)
+walrelay_packaging_test("Helm takes the chart, and refuses wrong values" ${CMAKE_CURRENT_SOURCE_DIR}/packaging/helm-chart ${chart})
+add_test(NAME "package: a Helm that is built for it takes the chart, and refuses wrong values"
+         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/packaging/helm-chart ${chart} ${PROJECT_SOURCE_DIR}/build/helm)
+set_tests_properties("package: a Helm that is built for it takes the chart, and refuses wrong values"
+                     PROPERTIES LABELS package TIMEOUT 1800 SKIP_RETURN_CODE 77)

@@ -16,6 +16,7 @@ walrelay_style_test(marks "nothing is marked unfinished")
 walrelay_style_test(links "links between pages lead somewhere")
 walrelay_style_test(names "every test case can be called by its name")
 walrelay_style_test(runbooks "every alert has its section in the runbook")
+walrelay_style_test(yaml "every YAML file is YAML")
 
 # promtool is in Debian's package prometheus.
 function(walrelay_promtool_test claim)
@@ -24,4 +25,5 @@ function(walrelay_promtool_test claim)
 endfunction()
 
 walrelay_promtool_test("the alert rules are rules" check rules alerts.yml)
+walrelay_promtool_test("the compose file's Prometheus is configured" check config --syntax-only ../compose/prometheus.yml)
 walrelay_promtool_test("each alert fires in its story, and not in another" test rules alerts_test.yml)

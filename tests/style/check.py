@@ -151,6 +151,15 @@ def check_runbooks():
     return wrong
 
 
+def check_yaml():
+    """The templates of the chart are no YAML before Helm has rendered them."""
+    files = [name for name in tracked_files() if name.endswith((".yml", ".yaml")) and "/templates/" not in name]
+    parse = "import sys, yaml\nfor name in sys.argv[1:]: list(yaml.safe_load_all(open(name, encoding='utf-8')))"
+    # The system's Python has Debian's python3-yaml.
+    result = subprocess.run(["/usr/bin/python3", "-c", parse, *files], cwd=ROOT, capture_output=True, text=True, check=False)
+    return result.stderr.splitlines()
+
+
 CHECKS = {
     "format": check_format,
     "sizes": check_sizes,
@@ -161,6 +170,7 @@ CHECKS = {
     "links": check_links,
     "names": check_names,
     "runbooks": check_runbooks,
+    "yaml": check_yaml,
 }
 
 
