@@ -7,7 +7,6 @@ import platform
 import subprocess
 import sys
 
-from cost import FORMS
 from legs import all_legs
 from outboxes import POLLED, PUBLISHED, Outbox
 from processes import BenchError, run_measured
@@ -73,7 +72,7 @@ class Bench:
     def measure(self, name):
         """A workload's result: the runs of each leg, round by round; the first round is the warm-up and not in it."""
         workload = WORKLOADS[name]
-        turns = {leg.name: leg for leg in self.legs if workload.takes(leg)} if workload.turns == "legs" else {form: form for form in FORMS}
+        turns = {form: form for form in workload.forms} or {leg.name: leg for leg in self.legs if workload.takes(leg)}
         job = workload.make(self)
         runs = {}
         note(f"{name}: {workload.title}: {', '.join(turns)}")

@@ -10,7 +10,7 @@ STYLE = """<style>
   .s0 { fill: #2f6fb5 } .s1 { fill: #d98a1f } .s2 { fill: #7a8794 } .ours { font-weight: bold }
   @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .s0 { fill: #6aa9ec } .s1 { fill: #eeb35c } .s2 { fill: #9aa6b2 } }
 </style>"""
-WIDTH, LABELS, FIGURES = 760, 170, 150  # pixels: all of it, left of the bars, right of them
+WIDTH, LABELS, FIGURES = 780, 190, 150  # pixels: all of it, left of the bars, right of them
 BAR, GAP, TOP = 14, 8, 52
 
 

@@ -77,7 +77,12 @@ def cost_table(legs):
                  [[form, shown(median(runs, "wal_bytes"), 0), shown(median(runs, "server_us"))] for form, runs in legs.items()])
 
 
-TABLES = {"drain": drain_table, "latency": latency_table, "take-over": take_over_table, "cost": cost_table}
+def decode_table(legs):
+    return table(["up to", "ns an event (least to most)", "allocations an event"],
+                 [[stage, spread(runs, "ns", 1, 0), shown(median(runs, "allocations"), 3)] for stage, runs in legs.items()])
+
+
+TABLES = {"drain": drain_table, "latency": latency_table, "take-over": take_over_table, "cost": cost_table, "decode": decode_table}
 
 
 def section(name, workload):

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable
 
 from cost import FORMS, WriteCost
+from decode import STAGES, Decode
 from drain import Drain
 from latency import Latency, TakeOver
 from outboxes import Outbox
@@ -15,11 +16,11 @@ EVERY = ("TCP", "Unix socket", "TLS")
 @dataclasses.dataclass(frozen=True)
 class Workload:
     title: str
-    kind: str              # "drain", "latency", "take-over", "cost": which table it makes
-    make: Callable         # of the bench
-    takes: Callable        # of a leg: whether it takes part
+    kind: str             # "drain", "latency", "take-over", "cost", "decode": which table it makes
+    make: Callable        # of the bench
+    takes: Callable       # of a leg: whether it takes part
     by_default: bool = False
-    turns: str = "legs"    # "legs", or "forms": what has its turn in a round
+    forms: tuple = ()     # what has its turn in a round instead of the legs
 
 
 def drain(rows, by_default=False, transports=LOCAL, peers=True, **outbox):
@@ -57,5 +58,7 @@ WORKLOADS = {
     "topics-100": drain(200_000, per_transaction=100, topics=100, peers=False),
     "messages": drain(200_000, per_transaction=100, messages=True, peers=False),
     "outbox-cost": Workload("what writing an event costs the server", "cost", lambda bench: WriteCost(bench, 50_000),
-                            lambda form: form in FORMS, by_default=True, turns="forms"),
+                            lambda leg: False, by_default=True, forms=tuple(FORMS)),
+    "decode": Workload("decoder, router and frontier alone, set B from memory; each stage includes the ones before it", "decode", Decode,
+                       lambda leg: False, by_default=True, forms=STAGES),
 }
