@@ -13,7 +13,7 @@ from processes import BenchError, run_measured
 from servers import Kafka, MockBroker, Postgres
 from workloads import WORKLOADS
 
-WARM_UP_EVENTS = 300_000
+WARM_UP_EVENTS = 1_000_000
 
 
 def note(text):

@@ -35,9 +35,9 @@ def drain(rows, by_default=False, transports=LOCAL, peers=True, **outbox):
     return Workload(f"drain of {all_of_it}", "drain", lambda bench: Drain(bench, scaled(bench)), takes, by_default)
 
 
-def latency(rate, by_default=False):
+def latency(rate, by_default=False, transports=LOCAL):
     return Workload(f"latency from INSERT to consumer at {rate:,} events/s in transactions of 1", "latency",
-                    lambda bench: Latency(bench, rate), lambda leg: leg.reads in ("slot", "table") and leg.transport != "TLS", by_default)
+                    lambda bench: Latency(bench, rate), lambda leg: leg.reads in ("slot", "table") and leg.transport in transports, by_default)
 
 
 CORE = ("pg_recvlogical", "walrelay", "the other walrelay", "minimal pipe")
@@ -48,6 +48,7 @@ WORKLOADS = {
     "latency-1000": latency(1000, by_default=True),
     "latency-100": latency(100),
     "latency-10000": latency(10_000),
+    "latency-transports": latency(1000, transports=EVERY),
     "take-over": Workload("kill -9 of the instance that streams, with another standing by", "take-over", TakeOver,
                           lambda leg: leg.name == "walrelay", by_default=True),
     "payload-100": drain(200_000, per_transaction=100, payload_bytes=100, peers=False),
