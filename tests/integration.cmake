@@ -9,6 +9,7 @@ add_library(test_support STATIC
   support/free_port.cpp
   support/kafka_broker.cpp
   support/kafka_client.cpp
+  support/kafka_cluster.cpp
   support/pg_session.cpp
   support/postgres_binaries.cpp
   support/postgres_server.cpp

@@ -19,28 +19,17 @@ constexpr milliseconds kStartMax = seconds(60);
 constexpr milliseconds kStopMax = seconds(30);
 constexpr milliseconds kTopicMax = seconds(30);
 constexpr int kPortsTriedMax = 5;
+constexpr int kReplicasOfTheBroker = -1;     // its default.replication.factor
 constexpr std::size_t kLogShownMax = 4'000;  // bytes
 
-bool answers(const std::string& address) {
-  const auto client = kafka_client(RD_KAFKA_PRODUCER, address);
-  const rd_kafka_metadata_t* raw = nullptr;
-  const bool ok = rd_kafka_metadata(client.get(), 0, nullptr, &raw, 1'000) == RD_KAFKA_RESP_ERR_NO_ERROR;
-  const KafkaHandle<const rd_kafka_metadata_t> metadata(raw);
-  return ok && metadata->broker_cnt > 0;
-}
+bool answers(const std::string& address) { return brokers_known(kafka_client(RD_KAFKA_PRODUCER, address).get()) > 0; }
 
 const ServerSettings kTestSettings = {
-    {"process.roles", "broker,controller"},
-    {"node.id", "1"},
-    {"controller.listener.names", "CONTROLLER"},
-    {"inter.broker.listener.name", "PLAINTEXT"},
-    {"offsets.topic.replication.factor", "1"},
-    {"offsets.topic.num.partitions", "1"},
-    {"transaction.state.log.replication.factor", "1"},
-    {"transaction.state.log.min.isr", "1"},
-    {"transaction.state.log.num.partitions", "1"},
-    {"group.initial.rebalance.delay.ms", "0"},
-    {"num.partitions", "1"},
+    {"process.roles", "broker,controller"},      {"controller.listener.names", "CONTROLLER"},
+    {"inter.broker.listener.name", "PLAINTEXT"}, {"offsets.topic.replication.factor", "1"},
+    {"offsets.topic.num.partitions", "1"},       {"transaction.state.log.replication.factor", "1"},
+    {"transaction.state.log.min.isr", "1"},      {"transaction.state.log.num.partitions", "1"},
+    {"group.initial.rebalance.delay.ms", "0"},   {"num.partitions", "1"},
 };
 
 }  // namespace
@@ -54,15 +43,22 @@ std::string kafka_jars() {
   return directory;
 }
 
-KafkaBroker::KafkaBroker(ServerSettings settings, std::vector<std::string> listeners) : settings_(std::move(settings)) {
+KafkaBroker::KafkaBroker(ServerSettings settings, std::vector<std::string> listeners, std::string host)
+    : settings_(std::move(settings)), host_(std::move(host)) {
   for (const auto& name : listeners) more_ports_[name] = 0;
   start();
 }
 
-std::string KafkaBroker::address() const { return fmt::format("127.0.0.1:{}", port_); }
+KafkaBroker::KafkaBroker(int node, std::vector<std::uint16_t> controllers, ServerSettings settings)
+    : node_(node), settings_(std::move(settings)), port_(free_port()), controllers_(std::move(controllers)) {
+  write_files();
+  launch();
+}
+
+std::string KafkaBroker::address() const { return fmt::format("{}:{}", host_, port_); }
 
 std::string KafkaBroker::address(const std::string& listener) const {
-  return fmt::format("127.0.0.1:{}", more_ports_.at(listener));
+  return fmt::format("{}:{}", host_, more_ports_.at(listener));
 }
 
 std::string KafkaBroker::data_directory() const {
@@ -72,12 +68,16 @@ std::string KafkaBroker::data_directory() const {
 }
 
 void KafkaBroker::write_files() const {
-  std::string listeners = fmt::format("PLAINTEXT://127.0.0.1:{}", port_);
-  for (const auto& [name, port] : more_ports_) listeners += fmt::format(",{}://127.0.0.1:{}", name, port);
+  std::string listeners = "PLAINTEXT://" + address();
+  for (const auto& [name, port] : more_ports_) listeners += fmt::format(",{}://{}:{}", name, host_, port);
+  std::string voters;
+  for (std::size_t i = 0; i < controllers_.size(); ++i) {
+    voters += fmt::format("{}{}@127.0.0.1:{}", i > 0 ? "," : "", i + 1, controllers_[i]);
+  }
   std::string properties = fmt::format(
-      "listeners={0},CONTROLLER://127.0.0.1:{1}\nadvertised.listeners={0}\n"
-      "controller.quorum.voters=1@127.0.0.1:{1}\nlog.dirs={2}\n",
-      listeners, controller_port_, data_directory());
+      "node.id={}\nlisteners={},CONTROLLER://127.0.0.1:{}\nadvertised.listeners={}\ncontroller.quorum.voters={}\n"
+      "log.dirs={}\n",
+      node_, listeners, controllers_.at(static_cast<std::size_t>(node_) - 1), listeners, voters, data_directory());
   for (const auto& list : {kTestSettings, settings_}) {
     for (const auto& [name, value] : list) properties += name + "=" + value + "\n";
   }
@@ -85,7 +85,9 @@ void KafkaBroker::write_files() const {
   // What Kafka's own formatting tool would leave behind; writing it here spares the start of a second JVM.
   std::filesystem::create_directories(data_directory());
   write_file(data_directory() + "/meta.properties",
-             "version=1\nnode.id=1\ncluster.id=d2FscmVsYXktdGVzdHM0MQ\ndirectory.id=d2FscmVsYXktdGVzdC1kaQ\n");
+             fmt::format("version=1\nnode.id={0}\ncluster.id=d2FscmVsYXktdGVzdHM0MQ\n"
+                         "directory.id=d2FscmVsYXktdGVzdC{0}kaQ\n",
+                         node_));
 }
 
 void KafkaBroker::start() {
@@ -93,30 +95,30 @@ void KafkaBroker::start() {
   for (int attempt = 0; attempt < (first_start ? kPortsTriedMax : 1); ++attempt) {
     if (first_start) {
       port_ = free_port();
-      controller_port_ = free_port();
+      controllers_ = {free_port()};
       for (auto& [name, port] : more_ports_) port = free_port();
       write_files();
     }
-    if (try_start()) return;
+    launch();
+    if (wait_started()) return;
   }
   const std::string text = log();
   throw std::runtime_error("Kafka does not start:\n" + text.substr(text.size() - std::min(text.size(), kLogShownMax)));
 }
 
-bool KafkaBroker::try_start() {
-  forget_broker();
+void KafkaBroker::launch() {
+  if (broker_) past_log_ += broker_->output() + broker_->errors();
+  broker_.reset();
   // Only the first, quick compiler: the broker is up sooner, and no test loads it for long.
   broker_ = std::make_unique<Process>(
       "java", std::vector<std::string>{"-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
                                        "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", kafka_jars() + "/*",
                                        "kafka.Kafka", directory_.file("server.properties")});
-  const bool answered = wait_until(kStartMax, [this] { return !broker_->running() || answers(address()); });
-  return answered && broker_->running();
 }
 
-void KafkaBroker::forget_broker() {
-  if (broker_) past_log_ += broker_->output() + broker_->errors();
-  broker_.reset();
+bool KafkaBroker::wait_started() {
+  const bool answered = wait_until(kStartMax, [this] { return !broker_->running() || answers(address()); });
+  return answered && broker_->running();
 }
 
 void KafkaBroker::stop() {
@@ -132,11 +134,20 @@ void KafkaBroker::kill() {
 
 std::string KafkaBroker::log() const { return past_log_ + (broker_ ? broker_->output() + broker_->errors() : ""); }
 
+std::uintmax_t KafkaBroker::stored_bytes(const std::string& topic, int partition) const {
+  std::uintmax_t bytes = 0;
+  for (const auto& file :
+       std::filesystem::directory_iterator(fmt::format("{}/{}-{}", data_directory(), topic, partition))) {
+    if (file.path().extension() == ".log") bytes += file.file_size();
+  }
+  return bytes;
+}
+
 void create_topic(const std::string& broker, const std::string& topic, int partitions, const TopicSettings& settings) {
   const auto client = kafka_client(RD_KAFKA_PRODUCER, broker);
   std::array<char, 512> error{};
   const KafkaHandle<rd_kafka_NewTopic_t> wanted(
-      rd_kafka_NewTopic_new(topic.c_str(), partitions, 1, error.data(), error.size()));
+      rd_kafka_NewTopic_new(topic.c_str(), partitions, kReplicasOfTheBroker, error.data(), error.size()));
   if (!wanted) throw std::runtime_error(fmt::format("topic {}: {}", topic, error.data()));
   for (const auto& [name, value] : settings) rd_kafka_NewTopic_set_config(wanted.get(), name.c_str(), value.c_str());
 

@@ -1,5 +1,6 @@
 #pragma once
-// A real Apache Kafka (one node, KRaft) that lives as long as a test, and what a test asks of any broker.
+// A real Apache Kafka (a KRaft node, broker and controller) that lives as long as a test, and what a test asks of any
+// broker.
 
 #include <chrono>
 #include <cstdint>
@@ -25,8 +26,15 @@ class KafkaBroker {
   using Settings =
       std::vector<std::pair<std::string, std::string>>;  // of server.properties; the last one of a name counts
 
-  // Started. `listeners`: names of further listeners; settings give their protocols and what those need.
-  explicit KafkaBroker(ServerSettings settings = {}, std::vector<std::string> listeners = {});
+  // Started. `listeners`: names of further listeners; settings give their protocols and what those need. `host`: an
+  // address of this machine that clients come to.
+  explicit KafkaBroker(ServerSettings settings = {}, std::vector<std::string> listeners = {},
+                       std::string host = "127.0.0.1");
+
+  // One of the nodes 1, 2, ... of a cluster, whose controllers listen on these ports: launched, but up only together
+  // with others. See kafka_cluster.h.
+  KafkaBroker(int node, std::vector<std::uint16_t> controllers, ServerSettings settings);
+  [[nodiscard]] bool wait_started();  // false: it has ended, or needs too long
 
   // The port and the data stay the same over all of these.
   void start();
@@ -43,17 +51,19 @@ class KafkaBroker {
   [[nodiscard]] std::string address(const std::string& listener) const;  // of one of the further listeners
   [[nodiscard]] bool running() { return broker_->running(); }
   [[nodiscard]] std::string log() const;
+  [[nodiscard]] std::uintmax_t stored_bytes(const std::string& topic, int partition) const;  // of its own copy
 
  private:
-  bool try_start();
+  void launch();
   [[nodiscard]] std::string data_directory() const;
   void write_files() const;
-  void forget_broker();
 
+  int node_ = 1;
   ServerSettings settings_;
+  std::string host_ = "127.0.0.1";
   TempDir directory_;
   std::uint16_t port_ = 0;
-  std::uint16_t controller_port_ = 0;
+  std::vector<std::uint16_t> controllers_;           // ports of all nodes, in their order
   std::map<std::string, std::uint16_t> more_ports_;  // by listener
   std::string past_log_;
   std::unique_ptr<Process> broker_;
@@ -61,7 +71,8 @@ class KafkaBroker {
 
 using TopicSettings = std::vector<std::pair<std::string, std::string>>;
 
-// Through the Admin API; back when the topic has leaders. Errors: std::runtime_error, also if it exists.
+// Through the Admin API, with as many replicas as the broker's default; back when the topic has leaders. Errors:
+// std::runtime_error, also if it exists.
 void create_topic(const std::string& broker, const std::string& topic, int partitions = 1,
                   const TopicSettings& settings = {});
 

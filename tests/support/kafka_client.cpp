@@ -32,12 +32,22 @@ KafkaHandle<rd_kafka_t> kafka_client(rd_kafka_type_t type, const std::string& br
   return client;
 }
 
-int ready_partitions(rd_kafka_t* client, const std::string& topic) {
-  const KafkaHandle<rd_kafka_topic_t> handle(rd_kafka_topic_new(client, topic.c_str(), nullptr));
+KafkaHandle<const rd_kafka_metadata_t> kafka_metadata(rd_kafka_t* client, const std::string& topic) {
+  const KafkaHandle<rd_kafka_topic_t> handle(topic.empty() ? nullptr
+                                                           : rd_kafka_topic_new(client, topic.c_str(), nullptr));
   const rd_kafka_metadata_t* raw = nullptr;
-  if (rd_kafka_metadata(client, 0, handle.get(), &raw, kMetadataTimeoutMs) != RD_KAFKA_RESP_ERR_NO_ERROR) return 0;
-  const KafkaHandle<const rd_kafka_metadata_t> metadata(raw);
-  if (metadata->topic_cnt != 1 || metadata->topics[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) return 0;
+  const auto error = rd_kafka_metadata(client, 0, handle.get(), &raw, kMetadataTimeoutMs);
+  return KafkaHandle<const rd_kafka_metadata_t>(error == RD_KAFKA_RESP_ERR_NO_ERROR ? raw : nullptr);
+}
+
+int brokers_known(rd_kafka_t* client) {
+  const auto metadata = kafka_metadata(client);
+  return metadata ? metadata->broker_cnt : 0;
+}
+
+int ready_partitions(rd_kafka_t* client, const std::string& topic) {
+  const auto metadata = kafka_metadata(client, topic);
+  if (!metadata || metadata->topic_cnt != 1 || metadata->topics[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) return 0;
   const auto& found = metadata->topics[0];
   for (int i = 0; i < found.partition_cnt; ++i) {
     if (found.partitions[i].leader < 0) return 0;

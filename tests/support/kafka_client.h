@@ -30,6 +30,12 @@ using KafkaProperties = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] KafkaHandle<rd_kafka_t> kafka_client(rd_kafka_type_t type, const std::string& broker,
                                                    const KafkaProperties& properties = {});
 
+// Of one topic, or of everything if it is "". Null if no broker answers in time.
+[[nodiscard]] KafkaHandle<const rd_kafka_metadata_t> kafka_metadata(rd_kafka_t* client, const std::string& topic = "");
+
+// How many brokers the cluster has at present; 0 if none answers.
+[[nodiscard]] int brokers_known(rd_kafka_t* client);
+
 // The number of partitions of a topic that has a leader for each of them; 0 otherwise.
 [[nodiscard]] int ready_partitions(rd_kafka_t* client, const std::string& topic);
 
