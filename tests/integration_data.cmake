@@ -20,7 +20,7 @@ walrelay_integration_test(data_tests VERSIONS TIMEOUT 120
 target_compile_definitions(data_tests PRIVATE WALRELAY_TESTS_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
 
 # Rows that are published from the table and not from the stream.
-walrelay_integration_test(backfill_tests TIMEOUT 180
+walrelay_integration_test(backfill_tests VERSIONS TIMEOUT 180
   SOURCES
     integration/backfill.cpp
     integration/backfill_crash.cpp

@@ -71,7 +71,7 @@ TEST_CASE("a row that is read from the table becomes the record that the stream 
   CHECK(contents(outbox.name() + ".table") == streamed);
 }
 
-TEST_CASE("with rows inserted all the time, each comes once: from the table or from the slot") {
+TEST_CASE("with rows inserted all the time, each comes once: from the table or from the slot", "[versions]") {
   TestDatabase database;
   Outbox outbox(database.dsn(), database.dsn(), database.name(), shared_kafka());
   database.exec("SELECT pg_drop_replication_slot(current_database())");

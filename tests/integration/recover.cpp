@@ -31,7 +31,7 @@ class Recovery {
   Outbox outbox_{database_.dsn(), database_.dsn(), database_.name(), shared_kafka()};
 };
 
-TEST_CASE("a missing slot ends a relay with the way out named, and recover leaves no gap") {
+TEST_CASE("a missing slot ends a relay with the way out named, and recover leaves no gap", "[versions]") {
   Recovery recovery;
   auto& outbox = recovery.outbox();
   outbox.insert(20);
@@ -94,7 +94,7 @@ TEST_CASE("a slot that is in use, and one of another plugin, are not touched by 
         "test_decoding");
 }
 
-TEST_CASE("a lost slot is dropped and made anew with the rows that it lost") {
+TEST_CASE("a lost slot is dropped and made anew with the rows that it lost", "[versions]") {
   PostgresServer server({{"max_slot_wal_keep_size", "1MB"}, {"min_wal_size", "32MB"}, {"max_wal_size", "64MB"}});
   Outbox outbox(server.dsn(), server.dsn(), unique_name(), shared_kafka());
   outbox.insert(20);

@@ -39,7 +39,7 @@ class Replay {
   OutboxCase outbox_;
 };
 
-TEST_CASE("replay publishes the rows that id, type and time choose, as they were, and moves no slot") {
+TEST_CASE("replay publishes the rows that id, type and time choose, as they were, and moves no slot", "[versions]") {
   Replay setting;
   auto& outbox = setting.outbox();
   const auto first = setting.insert("A", 1, "1");
