@@ -18,6 +18,7 @@ add_library(test_support STATIC
   support/shared_servers.cpp
   support/tcp_proxy.cpp
   support/temp_dir.cpp
+  support/test_network.cpp
   support/topic_reader.cpp
 )
 walrelay_options(test_support)
