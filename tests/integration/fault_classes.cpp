@@ -50,6 +50,11 @@ class MockedOutbox {
     }
   }
 
+  void insert_row(const std::string& id, const std::string& key) {
+    database_.exec(
+        fmt::format("INSERT INTO outbox (id, type, payload) VALUES ('{}', 'T', '{{\"k\": \"{}\"}}')", id, key));
+  }
+
   // How the topic differs from rows 1..n each with its first delivery in the order of its key; "" if it does not.
   [[nodiscard]] std::string differences() const {
     std::map<std::string, int> last_of_key;
@@ -228,29 +233,67 @@ TEST_CASE("a producer that the broker disowns is replaced, and what is not confi
   CHECK(relay.stop() == ExitStatus{143, 0});
 }
 
+constexpr int kFirstRows = 14;
+
+// Delivers some rows, and tells for each of two partitions a key that belongs there.
+std::array<std::string, 2> keys_of_partitions(MockedOutbox& outbox) {
+  outbox.insert(kFirstRows);
+  REQUIRE(outbox.wait_confirmed());
+  std::array<std::string, 2> keys;
+  for (const auto& record : read_topic(outbox.cluster().bootstrap_servers(), "events", 2)) {
+    keys.at(static_cast<std::size_t>(record.partition)) = record.key.value();
+  }
+  return keys;
+}
+
+TEST_CASE(
+    "A11: a refused event holds the slot before itself, whatever is delivered behind it, until a policy is done") {
+  constexpr int kSlow = 1;
+  MockedOutbox outbox(2, 2);
+  for (int partition = 0; partition < 2; ++partition) outbox.cluster().set_leader("events", partition, partition + 1);
+  std::string refused_committed;
+  {
+    RelayProcess relay(outbox.configuration(""));
+    REQUIRE(relay.wait_ready());
+    const auto keys = keys_of_partitions(outbox);
+    outbox.cluster().fail_produce_of(kSlow, RD_KAFKA_RESP_ERR_INVALID_RECORD, 5'000);
+    outbox.insert_row("refused", keys[0]);
+    refused_committed = outbox.database().value("SELECT pg_current_wal_insert_lsn()");
+    for (int i = 0; i < 9; ++i) outbox.insert_row(fmt::format("good {}", i), keys[1]);
+    const auto delivered = [&] { return relay.metric("walrelay_events_total", {{"result", "delivered"}}); };
+    CHECK(wait_until(seconds(15), [&] { return delivered() == kFirstRows + 9.0; }));
+    INFO(relay.log());
+    CHECK_FALSE(outbox.confirms(refused_committed));
+    CHECK(relay.process().wait(seconds(20)) == ExitStatus{4, 0});
+    CHECK_FALSE(outbox.confirms(refused_committed));
+  }
+  outbox.cluster().fail_produce_of(kSlow, RD_KAFKA_RESP_ERR_INVALID_RECORD, 0);
+  RelayProcess relay(outbox.configuration("on_error = \"dead-letter\""));
+  CHECK(outbox.wait_confirmed());
+  INFO(relay.log());
+  const auto letters = read_topic(outbox.cluster().bootstrap_servers(), "letters", 1);
+  REQUIRE(letters.size() == 1);
+  CHECK(header(letters[0], "id") == "refused");
+  for (const auto& record : read_topic(outbox.cluster().bootstrap_servers(), "events", 2)) {
+    CHECK(header(record, "id") != "refused");
+  }
+}
+
 TEST_CASE("A12: what a fast partition has acknowledged confirms nothing behind what a slow one has not") {
   constexpr int kSlow = 1;
   MockedOutbox outbox(2, 2);
   for (int partition = 0; partition < 2; ++partition) outbox.cluster().set_leader("events", partition, partition + 1);
-  const auto insert = [&](const std::string& id, const std::string& key) {
-    outbox.database().exec(
-        fmt::format("INSERT INTO outbox (id, type, payload) VALUES ('{}', 'T', '{{\"k\": \"{}\"}}')", id, key));
-  };
   {
     RelayProcess relay(outbox.configuration(""));
     REQUIRE(relay.wait_ready());
-    outbox.insert(14);
-    REQUIRE(outbox.wait_confirmed());
-    std::array<std::string, 2> keys;
-    for (const auto& record : read_topic(outbox.cluster().bootstrap_servers(), "events", 2)) {
-      keys.at(static_cast<std::size_t>(record.partition)) = record.key.value();
-    }
+    const auto keys = keys_of_partitions(outbox);
     outbox.cluster().set_round_trip(kSlow, 20'000);
-    insert("slow", keys[0]);
+    outbox.insert_row("slow", keys[0]);
     const auto slow_committed = outbox.database().value("SELECT pg_current_wal_insert_lsn()");
-    insert("fast", keys[1]);
-    CHECK(wait_until(seconds(15),
-                     [&] { return relay.metric("walrelay_events_total", {{"result", "delivered"}}) == 15.0; }));
+    outbox.insert_row("fast", keys[1]);
+    CHECK(wait_until(seconds(15), [&] {
+      return relay.metric("walrelay_events_total", {{"result", "delivered"}}) == kFirstRows + 1.0;
+    }));
     INFO(relay.log());
     std::this_thread::sleep_for(milliseconds(500));  // longer than a status update takes to be due
     CHECK_FALSE(outbox.confirms(slow_committed));

@@ -6,6 +6,8 @@
 namespace walrelay::test {
 namespace {
 
+constexpr std::int16_t kProduce = 0;  // of the protocol's requests
+
 rd_kafka_t* new_client(rd_kafka_type_t type, std::initializer_list<std::pair<const char*, const char*>> properties) {
   std::array<char, 512> reason{};
   rd_kafka_conf_t* conf = rd_kafka_conf_new();
@@ -61,8 +63,11 @@ void MockCluster::create_topic(const std::string& name, int partitions) const {
 }
 
 void MockCluster::fail_produce(std::initializer_list<rd_kafka_resp_err_t> errors) const {
-  constexpr std::int16_t kProduce = 0;
   rd_kafka_mock_push_request_errors_array(cluster_, kProduce, errors.size(), errors.begin());
+}
+
+void MockCluster::fail_produce_of(int broker, rd_kafka_resp_err_t error, int milliseconds) const {
+  rd_kafka_mock_broker_push_request_error_rtts(cluster_, broker, kProduce, 1, error, milliseconds);
 }
 
 void MockCluster::fail_metadata(const std::string& topic, rd_kafka_resp_err_t error) const {

@@ -33,6 +33,8 @@ class MockCluster {
   void create_topic(const std::string& name, int partitions) const;
   // The next produce requests are answered with these.
   void fail_produce(std::initializer_list<rd_kafka_resp_err_t> errors) const;
+  // The next one to this broker is, after that time.
+  void fail_produce_of(int broker, rd_kafka_resp_err_t error, int milliseconds) const;
   void fail_metadata(const std::string& topic, rd_kafka_resp_err_t error) const;
   void set_leader(const std::string& topic, int partition, int broker) const {
     rd_kafka_mock_partition_set_leader(cluster_, topic.c_str(), partition, broker);
