@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 
+#include "connector/progress_record.h"
 #include "tests/integration/fault_support.h"
 #include "tests/support/catch.h"
 #include "tests/support/shared_servers.h"
@@ -91,19 +93,35 @@ bool wait_copied(Pair& servers, Outbox& outbox) {
   });
 }
 
-TEST_CASE("after a failover with a failover slot the relay finds the promoted server, and nothing is lost") {
+Lsn recorded_position(const Outbox& outbox, const std::string& progress_topic) {
+  const auto records = TopicReader(outbox.broker(), progress_topic).read_to_end();
+  return parse_progress(records.back().value.value()).value().position;
+}
+
+// How many rows are before that position for certain: of the last one that begins there only the begin is known.
+std::size_t rows_before(Outbox& outbox, Lsn position) {
+  const auto begun = outbox.session().value(
+      fmt::format("SELECT count(*) FROM outbox WHERE (payload->>'lsn')::pg_lsn <= '{}'", position.to_string()));
+  return std::max<std::size_t>(std::stoul(begun), 1) - 1;
+}
+
+TEST_CASE("after a failover with a failover slot nothing is lost, and nothing repeated that the record covers") {
+  constexpr std::size_t kMaxInFlight = 200;
   Pair servers({{"hot_standby_feedback", "on"}}, kVersionWithFailoverSlots);
   Outbox outbox(servers.dsn(), servers.dsn(), unique_name(), shared_kafka());
-  const auto check = [&] { return walrelay_command({"check"}, outbox.configuration()); };
+  const auto progress_topic = outbox.name() + ".progress";
+  const auto configuration =
+      outbox.configuration(fmt::format("progress_topic = \"{}\"\nmax_in_flight = {}", progress_topic, kMaxInFlight));
+  const auto check = [&] { return walrelay_command({"check"}, configuration); };
   CHECK_THAT(check().output, ContainsSubstring("walrelay init --failover"));
-  const auto made = walrelay_command({"init", "--failover"}, outbox.configuration());
+  const auto made = walrelay_command({"init", "--failover"}, configuration);
   INFO(made.errors);
   REQUIRE(made.status == 0);
   CHECK_THAT(check().output, ContainsSubstring("synchronized_standby_slots is empty"));
   servers.primary().set("synchronized_standby_slots", "standby");
   CHECK_THAT(check().output, ContainsSubstring("is a failover slot") && !ContainsSubstring("is empty"));
 
-  RelayProcess relay(outbox.configuration());
+  RelayProcess relay(configuration);
   INFO(relay.log());
   REQUIRE(relay.wait_ready());
   REQUIRE(wait_copied(servers, outbox));
@@ -113,14 +131,19 @@ TEST_CASE("after a failover with a failover slot the relay finds the promoted se
     servers.primary().crash();
   }
   CHECK(wait_until(seconds(5), [&] { return relay.get("/readyz").status == 503; }));
+  const Lsn position = recorded_position(outbox, progress_topic);
   servers.standby().promote();
   outbox.go_on_numbering();
+  const auto recorded = rows_before(outbox, position);
+  CHECK(recorded > 500);
   CHECK(relay.wait_ready(seconds(20)));
   outbox.insert(100);
   const auto comparison = outbox.compare();
-  INFO(comparison.text());
+  INFO(comparison.text() << "; recorded " << recorded << "\n" << relay.log());
   // What the topic has of the time before, the new server has as well: the old one sent nothing that was not there yet.
   CHECK(comparison.complete());
+  CHECK(comparison.first_repeat > recorded);
+  CHECK(comparison.repeats <= kMaxInFlight);
   CHECK(outbox.wait_confirmed());
   CHECK_THAT(check().output, ContainsSubstring("confirmed up to"));
 

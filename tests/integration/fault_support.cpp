@@ -40,6 +40,7 @@ Comparison compare_with(const Rows& rows, const std::vector<TopicRecord>& record
       ++result.foreign;
     } else if (!seen.insert(row->first).second) {
       ++result.repeats;
+      result.first_repeat = std::min(result.first_repeat, row->second.n);
     } else {
       auto& last = last_of_key[row->second.key];
       if (row->second.n < last) ++result.disordered;
@@ -80,7 +81,8 @@ void Outbox::insert(std::size_t count, std::size_t padding) {
   live(writer_).exec(
       fmt::format("DO $$ BEGIN FOR g IN {0}..{1} LOOP INSERT INTO outbox (type, payload) VALUES ('T', "
                   "jsonb_build_object('k', 'k' || "
-                  "g % 7, 'n', g) || CASE WHEN {2} > 0 THEN jsonb_build_object('p', repeat('x', {2})) ELSE '{{}}' "
+                  "g % 7, 'n', g, 'lsn', pg_current_wal_insert_lsn()) || CASE WHEN {2} > 0 THEN "
+                  "jsonb_build_object('p', repeat('x', {2})) ELSE '{{}}' "
                   "END); COMMIT; END LOOP; END $$",
                   inserted_.load() + 1, inserted_.load() + count, padding));
   inserted_ += count;

@@ -18,11 +18,12 @@ namespace walrelay::test {
 
 // Which rows a topic has, compared with the table. A row is one key's n-th; of one key, they commit in the order of n.
 struct Comparison {
-  std::size_t rows = 0;        // in the table
-  std::size_t missing = 0;     // of them, not in the topic
-  std::size_t repeats = 0;     // records whose id came before
-  std::size_t foreign = 0;     // records of no row, or with another row's key or value
-  std::size_t disordered = 0;  // first deliveries of a key that came before an earlier row of it
+  std::size_t rows = 0;                          // in the table
+  std::size_t missing = 0;                       // of them, not in the topic
+  std::size_t repeats = 0;                       // records whose id came before
+  std::size_t first_repeat = std::string::npos;  // of the rows that came again, the lowest n
+  std::size_t foreign = 0;                       // records of no row, or with another row's key or value
+  std::size_t disordered = 0;                    // first deliveries of a key that came before an earlier row of it
 
   // Every row, in order; repeats are another matter.
   [[nodiscard]] bool complete() const { return missing == 0 && foreign == 0 && disordered == 0; }
@@ -41,7 +42,8 @@ class Outbox {
   // `delivery`: lines of [delivery]; `more`: whole sections.
   [[nodiscard]] std::string configuration(const std::string& delivery = "", const std::string& more = "") const;
 
-  // The next `count` rows, each in a transaction of its own, spread over some keys; `padding` bytes longer.
+  // The next `count` rows, each in a transaction of its own, spread over some keys; `padding` bytes longer. A row says
+  // where the log ended before it.
   void insert(std::size_t count, std::size_t padding = 0);
   // The same in one transaction.
   void insert_at_once(std::size_t count);
