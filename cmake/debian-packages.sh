@@ -12,7 +12,7 @@ packages_librdkafka=(libssl-dev libsasl2-dev zlib1g-dev libzstd-dev liblz4-dev) 
 packages_demo=(kcat)
 packages_operations=(prometheus systemd zsh fish groff-base dpkg-dev python3-yaml)  # to test what is in deploy/
 packages_chroot=(mmdebstrap)
-packages_tests=(catch2 git iproute2 openssl procps python3 valgrind)
+packages_tests=(catch2 git iproute2 openssl python3 procps valgrind)
 packages_clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 
 # install_packages NAME...: installs those that are missing; silent and quick when none is. Needs root or sudo only for that.
