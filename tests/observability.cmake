@@ -17,9 +17,13 @@ target_compile_definitions(observability_tests PRIVATE WALRELAY_SOURCE_DIR="${PR
 # With Prometheus, from Debian's package of that name.
 walrelay_integration_test(operations_tests TIMEOUT 120
   SOURCES
+    integration/example_consumers.cpp
     integration/prometheus_scrape.cpp
     integration/service_notify.cpp
     support/outbox_case.cpp
   LIBRARIES connector PkgConfig::cpp_httplib
 )
 target_compile_definitions(operations_tests PRIVATE WALRELAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+catch_discover_tests(operations_tests TEST_SPEC "[.package]" TEST_PREFIX "package: "
+                     PROPERTIES LABELS package TIMEOUT 900 FIXTURES_REQUIRED servers
+                                ENVIRONMENT WALRELAY_TEST_SERVERS=${shared_servers_file})
