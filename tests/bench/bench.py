@@ -79,7 +79,7 @@ class Bench:
         job.load()
         for turn in range(self.options.rounds + 1):
             for title, what in list(turns.items()):
-                if turn == 0 and workload.kind in ("latency", "take-over"):
+                if turn == 0 and (workload.kind in ("latency", "take-over") or getattr(what, "slow", False)):
                     continue  # these warm up by themselves, or need not
                 try:
                     run = job.run(what)

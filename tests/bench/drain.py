@@ -47,7 +47,7 @@ class Drain:
     def from_table(self, leg):
         postgres = self.bench.polled()
         postgres.sql("TRUNCATE public.outbox RESTART IDENTITY")
-        postgres.sql(self.outbox.load() + "CHECKPOINT; VACUUM ANALYZE public.outbox;")
+        postgres.sql(self.outbox.load(self.events(leg)) + "CHECKPOINT; VACUUM ANALYZE public.outbox;")
         return self.watched(leg, Job(postgres, "polled", self.bench.broker, self.outbox.topic, self.bench.directory))
 
     def to_nowhere(self, leg):
@@ -80,6 +80,9 @@ class Drain:
 
     # ---- what they are made of ----
 
+    def events(self, leg):
+        return self.outbox.rows // (2 if leg.slow else 1)
+
     def per_event(self, cpu):
         return cpu / self.outbox.rows * 1e6
 
@@ -95,7 +98,7 @@ class Drain:
 
     def watched(self, leg, job):
         """Runs a leg until the broker has everything."""
-        expected = self.outbox.rows // self.outbox.topics  # of the one topic that is watched
+        expected = self.events(leg) // self.outbox.topics  # of the one topic that is watched
         watch = [self.bench.built / "tests" / "bench" / "bench_watch", job.broker.address, job.topic, str(expected)]
         job.postgres.wait_until_idle()
         with Program("bench_watch", watch, self.bench.directory / "watch.log", subprocess.PIPE) as watching:

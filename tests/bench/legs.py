@@ -27,6 +27,7 @@ class Leg:
     reads = "slot"
     ends = False
     lacks = ""  # why it cannot run here
+    slow = False  # drains the half only, and has no turn in the round that warms up
     warm_up_seconds = 5
 
     def __init__(self, name, transport="TCP"):
@@ -93,6 +94,7 @@ class GoPipe(Leg):
 class PollingWorker(Leg):
     """Reads a table of its own, in a server of its own, so that its updates are not in the log that the others read."""
     reads = "table"
+    slow = True
 
     def __init__(self, built):
         super().__init__("polling worker")
@@ -108,6 +110,7 @@ class PollingWorker(Leg):
 class Debezium(Leg):
     """Kafka Connect standalone with Debezium's connector and its outbox router, tuned for throughput and latency alike."""
     lacks = missing("java", "mvn")
+    slow = True
     warm_up_seconds = 15
 
     def __init__(self):
