@@ -1,18 +1,22 @@
 #pragma once
-// When to let frames pile up before the next read. A server sends each row by itself and pays for waking the reader
-// every time, so a reader that takes a busy stream row by row slows its server down (docs/benchmarks.md). A quiet
-// stream is read at once. Thread: the loop thread.
+// When to let frames pile up before the next read. A server sends each row by itself, and an eager reader makes it pay
+// for each by itself: for waking the reader, and for the way through the kernel, which a heap of rows goes at once. So a
+// busy stream is read in heaps, and the further behind it is the larger they are; a quiet stream is read at once
+// (docs/benchmarks.md). Thread: the loop thread.
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 
 #include "connector/clock.h"
+#include "connector/postgres/transport.h"
 
 namespace walrelay {
 
 class ReadPace {
  public:
-  static constexpr Duration kPause = std::chrono::microseconds(800);  // what a busy stream's rows may wait longer
+  static constexpr Duration kPauseMin = std::chrono::microseconds(500);
+  static constexpr Duration kPauseMax = std::chrono::milliseconds(10);
   static constexpr Duration kWindow = std::chrono::milliseconds(1);
   // Frames of a window; 1,000 transactions of one row in a second make 3.
   static constexpr long kBusyFramesMin = 16;
@@ -27,6 +31,13 @@ class ReadPace {
       window_began_ = now;
     }
     return busy_;
+  }
+
+  // How long a busy stream is left alone. `backlog`: how late its events come already, of which the pause makes little
+  // more. A Unix socket holds no more than the shortest pause lets come.
+  static Duration pause(Transport transport, Duration backlog) {
+    if (transport == Transport::unix_socket) return kPauseMin;
+    return std::clamp(backlog / 10, kPauseMin, kPauseMax);
   }
 
  private:

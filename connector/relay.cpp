@@ -162,7 +162,9 @@ void Relay::on_frame(std::string_view bytes) {
       return progress_.hurry();
     }
     PgoutputMessage message;
-    error = decoder_.decode(std::get<XLogData>(frame).payload, message);
+    const auto& data = std::get<XLogData>(frame);
+    sent_ = data.send_time;
+    error = decoder_.decode(data.payload, message);
     if (!error.failed()) return on_message(message);
   }
   stop(RelayEnd::protocol, fmt::format("cannot read a message of the server: {}", error.to_string()));
@@ -209,6 +211,7 @@ void Relay::on_begin(const BeginMessage& begin) {
   }
   if (transaction_) return stop(RelayEnd::protocol, "the server began a transaction inside another");
   if (!covered_.may_pass(start.commit_lsn)) return stop_at_gap("a commit", start.commit_lsn);
+  backlog_ = std::chrono::microseconds(sent_ - start.commit_time);
   transaction_ =
       OpenTransaction{.start = start, .ordinal = frontier_.open(start), .covered = covered_.covers(start.commit_lsn)};
 }

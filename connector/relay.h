@@ -107,6 +107,8 @@ class Relay {
   [[nodiscard]] bool reading() const { return may_receive(); }
   // How long something has been in flight, or kept out by the sink, without one delivery; zero if nothing is.
   [[nodiscard]] Duration stalled_for(Instant now) const;
+  // How long the last transaction that began had been committed when the server sent it, both by the server's clock.
+  [[nodiscard]] Duration backlog() const { return backlog_; }
   // How long the server has said nothing although it was asked to; zero while reading is paused.
   [[nodiscard]] Duration silent_for(Instant now) const;
   // The next moment at which step() has something to do even if no descriptor is ready.
@@ -191,6 +193,8 @@ class Relay {
   Lsn written_;
   Instant now_{};    // of the current step
   PgTime wall_ = 0;  // of the current step
+  PgTime sent_ = 0;  // the frame that is being read, by the server's clock
+  Duration backlog_{};
   Instant last_progress_{};
   Instant last_frame_{};
   Duration ask_after_{};  // of silence

@@ -105,6 +105,8 @@ void ReplicationSource::slot_made() {
 
 void ReplicationSource::start(const std::string& slot, const std::string& publication, bool messages, Lsn from) {
   WALRELAY_INVARIANT(phase_ == Phase::identified);
+  transport_ = transport_of(descriptor());
+  if (transport_ == Transport::loopback) bound_receive_buffer(descriptor());
   connection_.query(fmt::format("START_REPLICATION SLOT {} LOGICAL {} (proto_version '1', publication_names {}{})",
                                 quote_identifier(slot), from.to_string(), quote_publication_name(publication),
                                 messages ? ", messages 'true'" : ""));

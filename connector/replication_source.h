@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "connector/postgres/async_connection.h"
+#include "connector/postgres/transport.h"
 #include "connector/server_history.h"
 #include "connector/source.h"
 
@@ -40,6 +41,7 @@ class ReplicationSource final : public Source {
   [[nodiscard]] int server_version() const { return PQserverVersion(connection_.raw()); }  // e.g. 150018
   [[nodiscard]] int backend_pid() const { return PQbackendPID(connection_.raw()); }
   [[nodiscard]] bool tls() const { return PQsslInUse(connection_.raw()) != 0; }
+  [[nodiscard]] Transport transport() const { return transport_; }  // once streaming
 
   // Only when identified: makes a slot that goes with this connection; advance() until identified again.
   void make_temporary_slot(const std::string& slot);
@@ -77,6 +79,7 @@ class ReplicationSource final : public Source {
 
   AsyncConnection connection_;
   Phase phase_ = Phase::connecting;
+  Transport transport_ = Transport::network;
   Instant last_heard_{};  // while the server owes an answer: when the one before came
   ServerHistory history_;
   PgMemory frame_;

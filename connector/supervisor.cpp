@@ -66,7 +66,7 @@ ExitCode Supervisor::run(bool drain) {
     if (exit_) break;
     if (work_.idle()) {
       sleep(now);
-    } else if (busy && work_.drained_source) {
+    } else if (busy && work_.drained_source && phase_ == Phase::streaming) {
       gather();
     }
   }

@@ -141,7 +141,7 @@ void Supervisor::sleep(Instant now) {
 // Without the source's descriptor and the sink's, which would end the pause at once.
 void Supervisor::gather() {
   poll_.clear();
-  poll_.wait(ReadPace::kPause);
+  poll_.wait(ReadPace::pause(source_->transport(), relay_->backlog()));
 }
 
 }  // namespace walrelay

@@ -12,8 +12,8 @@ enum class FrameTag : std::uint8_t { xlog_data = 'w', keepalive = 'k' };
 XLogData read_xlog_data(WireReader& in) {
   in.lsn();  // start of the data
   in.lsn();  // the server's current end of WAL
-  in.i64();  // send time
-  return {.payload = in.rest()};
+  const auto send_time = in.i64();
+  return {.send_time = send_time, .payload = in.rest()};
 }
 
 Keepalive read_keepalive(WireReader& in) {

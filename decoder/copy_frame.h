@@ -15,6 +15,7 @@ namespace walrelay {
 // 'w'. The frame's own positions are left out on purpose: they go backwards from one message to the next and are 0/0
 // for some, so nothing may be concluded from them. Positions come from Commit and keepalives.
 struct XLogData {
+  std::int64_t send_time;    // µs since 2000-01-01, the server's clock
   std::string_view payload;  // one pgoutput message; points into the frame
 };
 

@@ -15,16 +15,17 @@ namespace walrelay::test {
 inline constexpr std::uint32_t kOutboxRelation = 16385;
 inline constexpr std::uint32_t kOtherRelation = 16999;
 
-inline std::string xlog_frame(const std::string& payload) {
-  return WireBytes().byte('w').int64(0).int64(0).int64(0).raw(payload);
+inline std::string xlog_frame(const std::string& payload, std::uint64_t send_time = 0) {
+  return WireBytes().byte('w').int64(0).int64(0).int64(send_time).raw(payload);
 }
 
 inline std::string keepalive_frame(Lsn wal_end, bool reply_requested = false) {
   return WireBytes().byte('k').int64(wal_end.value).int64(0).byte(reply_requested ? 1 : 0);
 }
 
-inline std::string begin_frame(Lsn commit_lsn, std::uint32_t xid, std::uint64_t commit_time = 1) {
-  return xlog_frame(WireBytes().byte('B').int64(commit_lsn.value).int64(commit_time).int32(xid));
+inline std::string begin_frame(Lsn commit_lsn, std::uint32_t xid, std::uint64_t commit_time = 1,
+                               std::uint64_t send_time = 0) {
+  return xlog_frame(WireBytes().byte('B').int64(commit_lsn.value).int64(commit_time).int32(xid), send_time);
 }
 
 inline std::string commit_frame(Lsn commit_lsn, Lsn end_lsn) {

@@ -18,10 +18,11 @@ DecodeError parse(const std::string& frame) {
 
 }  // namespace
 
-TEST_CASE("an XLogData frame gives its payload in place") {
+TEST_CASE("an XLogData frame gives the time when it was sent, and its payload in place") {
   const auto frame = xlog_data("payload");
   CopyFrame out;
   REQUIRE(!parse_copy_frame(frame, out).failed());
+  CHECK(std::get<XLogData>(out).send_time == 3);
   const auto payload = std::get<XLogData>(out).payload;
   CHECK(payload == "payload");
   CHECK(payload.data() == frame.data() + 25);

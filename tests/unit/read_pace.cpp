@@ -47,4 +47,18 @@ TEST_CASE("the first rows after a quiet time are read at once, however many they
   CHECK_FALSE(pace.busy_after(500, Instant{std::chrono::hours(1)}));
 }
 
+TEST_CASE("the pause of a busy stream is a tenth of its backlog, within bounds") {
+  using std::chrono::milliseconds;
+  for (const auto transport : {Transport::network, Transport::loopback}) {
+    CHECK(ReadPace::pause(transport, milliseconds(50)) == milliseconds(5));
+    CHECK(ReadPace::pause(transport, std::chrono::hours(5)) == ReadPace::kPauseMax);
+    CHECK(ReadPace::pause(transport, milliseconds(1)) == ReadPace::kPauseMin);
+    CHECK(ReadPace::pause(transport, milliseconds(-20)) == ReadPace::kPauseMin);  // a clock that was set back
+  }
+}
+
+TEST_CASE("a Unix socket, which fills soon, is never left alone for longer than the shortest pause") {
+  CHECK(ReadPace::pause(Transport::unix_socket, std::chrono::hours(5)) == ReadPace::kPauseMin);
+}
+
 }  // namespace walrelay::test

@@ -96,4 +96,15 @@ TEST_CASE("the oldest unconfirmed commit is known while there is one") {
   CHECK(bench.metrics.oldest_unconfirmed_commit.value() == RelayMetrics::kNoCommitWaiting);
 }
 
+TEST_CASE("how far the stream is behind is told by the server's clock alone, from commit to sending") {
+  RelayBench bench;
+  bench.source->add(begin_frame(Lsn{1992}, 7, 5'000'000, 5'250'000));
+  bench.step(std::chrono::hours(1));
+  CHECK(bench.relay.backlog() == std::chrono::milliseconds(250));
+  bench.source->add(commit_frame(Lsn{1992}, Lsn{2000}));
+  bench.source->add(begin_frame(Lsn{2992}, 8, 6'000'000, 6'001'000));
+  bench.step();
+  CHECK(bench.relay.backlog() == std::chrono::milliseconds(1));
+}
+
 }  // namespace walrelay::test
