@@ -138,7 +138,7 @@ void Supervisor::wait_for_facts(Instant now) {
   }
   if (facts->as_of < facts_wanted_since_) return;
   if (drain_requested_ && !drain_target_) drain_target_ = before_page_header(facts->position);
-  if (slot_is_usable(*facts) && starts_with_all_tables()) open_session(now);
+  if (slot_is_usable(*facts)) open_session(now);
 }
 
 bool Supervisor::slot_is_usable(const ServerFacts& facts) {
@@ -196,7 +196,8 @@ void Supervisor::open_session(Instant now) {
 void Supervisor::connect(Instant now) {
   switch (source_->advance(now)) {
     case ReplicationSource::Phase::identified:
-      return choose_relay();
+      if (starts_with_all_tables()) choose_relay();
+      return;
     case ReplicationSource::Phase::streaming:
       return begin_streaming(now);
     case ReplicationSource::Phase::ended:
