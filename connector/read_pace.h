@@ -1,7 +1,7 @@
 #pragma once
 // When to let frames pile up before the next read. A server sends each row by itself, and an eager reader makes it pay
-// for each by itself: for waking the reader, and for the way through the kernel, which a heap of rows goes at once. So a
-// busy stream is read in heaps, and the further behind it is the larger they are; a quiet stream is read at once
+// for each by itself: for waking the reader, and for the way through the kernel, which a heap of rows goes at once. So
+// a busy stream is read in heaps, and the further behind it is the larger they are; a quiet stream is read at once
 // (docs/benchmarks.md). Thread: the loop thread.
 
 #include <algorithm>

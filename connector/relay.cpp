@@ -49,8 +49,7 @@ StepResult Relay::step(Instant now) {
   submit_dead_letters();
   if (blocked_event_) submit(*blocked_event_);
   if (source_ != nullptr) {
-    work.frames = receive_frames(now);
-    work.drained_source = work.frames > 0 && work.frames < options_.frames_per_step_max;
+    work.frames = receive_frames(now, work.drained_source);
   }
   record_progress();
   if (source_ != nullptr) {
@@ -131,7 +130,7 @@ bool Relay::may_receive() const {
   return !drain_deadline_ || transaction_;
 }
 
-std::size_t Relay::receive_frames(Instant now) {
+std::size_t Relay::receive_frames(Instant now, bool& drained) {
   std::size_t frames = 0;
   if (!may_receive()) last_frame_ = now;  // what is not read cannot be called silence
   while (frames < options_.frames_per_step_max && may_receive()) {
@@ -140,6 +139,7 @@ std::size_t Relay::receive_frames(Instant now) {
     if (received == ReceiveStatus::ended) {
       stop(RelayEnd::source_ended, "");
     } else if (received == ReceiveStatus::nothing_yet) {
+      drained = true;
       break;
     } else {
       ++frames;

@@ -53,7 +53,7 @@ struct RelayOptions {
 struct StepResult {
   std::size_t frames = 0;
   std::size_t deliveries = 0;
-  bool drained_source = false;  // there were frames, and no more of them
+  bool drained_source = false;  // it was read until it had nothing more
   [[nodiscard]] bool idle() const { return frames == 0 && deliveries == 0; }
 };
 
@@ -131,7 +131,7 @@ class Relay {
   [[nodiscard]] std::string id_of(const FailedEvent& failed, std::size_t outbox) const;
   void settle(AckFrontier::Ordinal ordinal);
   void record_progress();
-  std::size_t receive_frames(Instant now);
+  std::size_t receive_frames(Instant now, bool& drained);
   [[nodiscard]] bool may_receive() const;
   // One partition that lags behind the others holds the frontier: what is delivered beyond it would be repeated after a
   // crash, so that is bounded too.

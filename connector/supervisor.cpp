@@ -64,10 +64,10 @@ ExitCode Supervisor::run(bool drain) {
     report(now);
     const bool busy = pace_.busy_after(work_.frames, now);
     if (exit_) break;
-    if (work_.idle()) {
-      sleep(now);
-    } else if (busy && work_.drained_source && phase_ == Phase::streaming) {
+    if (!work_.idle() && busy && work_.drained_source && phase_ == Phase::streaming) {
       gather();
+    } else if (work_.idle() || settled()) {
+      sleep(now);
     }
   }
   return *exit_;
@@ -104,7 +104,14 @@ void Supervisor::step(Instant now) {
   }
 }
 
+// Nothing is to be done before something comes: the last step left nothing for another one.
+bool Supervisor::settled() const {
+  return phase_ == Phase::streaming && work_.drained_source && relay_->reading() && !signal_ && !drain_requested_;
+}
+
 void Supervisor::take_signals(Instant now) {
+  if (!signals_readable_ && now < signals_due_) return;
+  signals_due_ = now + kSignalsInterval;
   while (const auto signal = parts_.signals.take()) {
     const auto code = *signal == SIGINT ? ExitCode::interrupted : ExitCode::terminated;
     if (signal_) return stop(code, "ended by a second signal; nothing more is confirmed");

@@ -47,7 +47,9 @@ class Supervisor {
   static constexpr Duration kStallShown = std::chrono::seconds(10);  // then /readyz says so
   static constexpr Duration kSecondLook = std::chrono::seconds(1);
   static constexpr Duration kLossReadMax = std::chrono::seconds(3);
-  static constexpr Duration kSleepMax = std::chrono::seconds(1);  // also the heartbeat's longest pause
+  static constexpr Duration kSleepMax = std::chrono::seconds(1);               // also the heartbeat's longest pause
+  static constexpr Duration kSignalsInterval = std::chrono::milliseconds(50);  // where the loop does not wait for them
+  static constexpr Duration kAcksWait = std::chrono::milliseconds(2);  // what is known of an ack too late, at most
 
   static constexpr Duration kAwayTold = std::chrono::seconds(2);
   // How soon a standby sees that the slot is free.
@@ -67,6 +69,7 @@ class Supervisor {
   };
 
   void step(Instant now);
+  [[nodiscard]] bool settled() const;
   void take_signals(Instant now);
   void wait_for_facts(Instant now);
   [[nodiscard]] bool slot_is_usable(const ServerFacts& facts);
@@ -129,6 +132,8 @@ class Supervisor {
   StepResult work_;
   ReadPace pace_;
   bool watch_readable_ = false;
+  bool signals_readable_ = false;
+  Instant signals_due_{};
   std::optional<RelationId> asked_for_;
 
   bool drain_requested_ = false;

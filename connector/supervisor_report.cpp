@@ -127,8 +127,14 @@ void Supervisor::sleep(Instant now) {
   if (phase_ == Phase::reading_loss) deadline = std::min(deadline, loss_deadline_);
   if (phase_ == Phase::finishing) deadline = std::min(deadline, finish_deadline_);
   poll_.clear();
-  poll_.add(parts_.signals.descriptor());
-  poll_.add(sink_->descriptor());
+  const auto signals = poll_.add(parts_.signals.descriptor());
+  // At a steady rate the next rows bring the acks of these along, which spares a wake-up for each.
+  const bool acks_wait = work_.frames > 0 && settled();
+  if (acks_wait) {
+    deadline = std::min(deadline, now + kAcksWait);
+  } else {
+    poll_.add(sink_->descriptor());
+  }
   const auto watch = poll_.add(watch_.descriptor(), watch_.wants_write());
   const bool reading = phase_ == Phase::streaming ? relay_->reading() : phase_ != Phase::reading_progress;
   if (source_ && reading) poll_.add(source_->descriptor(), source_->wants_write());
@@ -136,12 +142,15 @@ void Supervisor::sleep(Instant now) {
   if (source_ && !reading && source_->wants_write()) poll_.add_write_only(source_->descriptor(), true);
   poll_.wait(deadline - now);
   watch_readable_ = poll_.readable(watch);
+  signals_readable_ = poll_.readable(signals);
 }
 
 // Without the source's descriptor and the sink's, which would end the pause at once.
 void Supervisor::gather() {
   poll_.clear();
+  const auto signals = poll_.add(parts_.signals.descriptor());
   poll_.wait(ReadPace::pause(source_->transport(), relay_->backlog()));
+  signals_readable_ = poll_.readable(signals);
 }
 
 }  // namespace walrelay

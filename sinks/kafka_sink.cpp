@@ -199,16 +199,24 @@ SubmitStatus KafkaSink::submit_progress(std::string_view key, NullableBytes reco
 std::span<const Delivery> KafkaSink::collect(std::size_t limit) {
   drop_handed_out();
   if (ready_.empty()) resender_.go_on(producer_->client());
-  std::uint64_t count = 0;
-  // Before the queue is read: what comes in from here on signals again. EAGAIN: there was no signal.
-  [[maybe_unused]] const auto read = ::read(wakeup_.get(), &count, sizeof count);
-  while (ready_.size() < limit && take_next_event()) {
+  // The signal is taken back only where there was nothing, and then before one more look: what comes in from there on
+  // signals again.
+  if (!take_events(limit)) {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto read = ::read(wakeup_.get(), &count, sizeof count);  // EAGAIN: there was no signal
+    take_events(limit);
   }
   if (const auto& failure = resender_.failure()) set_fatal(*failure);
   // There may be more, and librdkafka signals only when its queue was empty; what waits for go_on() has no signal.
   if (ready_.size() >= limit || !failed_.empty()) wake_up();
   handed_out_ = std::min(limit, ready_.size());
   return {ready_.data(), handed_out_};
+}
+
+bool KafkaSink::take_events(std::size_t limit) {
+  bool any = false;
+  while (ready_.size() < limit && take_next_event()) any = true;
+  return any;
 }
 
 bool KafkaSink::take_next_event() {

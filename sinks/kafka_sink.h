@@ -71,6 +71,7 @@ class KafkaSink final : public Sink {
   SubmitStatus produce(KafkaTopic& topic, const OutboxEvent& event, Tag tag, std::size_t bytes);
   SubmitStatus not_produced(rd_kafka_resp_err_t error, std::string_view topic, std::size_t bytes);
 
+  bool take_events(std::size_t limit);
   bool take_next_event();
   void take_in(rd_kafka_event_t* event);
   void take_reports(KafkaEventHandle event);

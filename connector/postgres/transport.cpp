@@ -25,9 +25,9 @@ bool same_host(const sockaddr_storage& one, const sockaddr_storage& other) {
     return reinterpret_cast<const sockaddr_in&>(one).sin_addr.s_addr ==
            reinterpret_cast<const sockaddr_in&>(other).sin_addr.s_addr;
   }
-  return one.ss_family == AF_INET6 && std::memcmp(&reinterpret_cast<const sockaddr_in6&>(one).sin6_addr,
-                                                  &reinterpret_cast<const sockaddr_in6&>(other).sin6_addr,
-                                                  sizeof(in6_addr)) == 0;
+  return one.ss_family == AF_INET6 &&
+         std::memcmp(&reinterpret_cast<const sockaddr_in6&>(one).sin6_addr,
+                     &reinterpret_cast<const sockaddr_in6&>(other).sin6_addr, sizeof(in6_addr)) == 0;
 }
 
 }  // namespace

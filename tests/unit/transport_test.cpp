@@ -22,8 +22,8 @@ sockaddr* generic(Address& address) {
   return reinterpret_cast<sockaddr*>(&address);
 }
 
-// To a port of the loopback address that the kernel chooses; not accepted, which a client does not notice. Nothing where
-// the machine has no such address.
+// To a port of the loopback address that the kernel chooses; not accepted, which a client does not notice. Nothing
+// where the machine has no such address.
 template <typename Address>
 Connection connect_to(Address address) {
   Connection made{FileDescriptor(::socket(generic(address)->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0)),
