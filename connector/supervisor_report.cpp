@@ -136,8 +136,11 @@ void Supervisor::sleep(Instant now) {
     poll_.add(sink_->descriptor());
   }
   const auto watch = poll_.add(watch_.descriptor(), watch_.wants_write());
-  const bool reading = phase_ == Phase::streaming ? relay_->reading() : phase_ != Phase::reading_progress;
-  if (source_ && reading) poll_.add(source_->descriptor(), source_->wants_write());
+  // A connection that waits to be started is not read, so its end would wake the loop without end.
+  const bool reading =
+      source_ &&
+      (phase_ == Phase::streaming ? relay_->reading() : source_->phase() != ReplicationSource::Phase::identified);
+  if (reading) poll_.add(source_->descriptor(), source_->wants_write());
   // A paused socket is left alone unless something waits to be written: its hang-up would wake the loop without end.
   if (source_ && !reading && source_->wants_write()) poll_.add_write_only(source_->descriptor(), true);
   poll_.wait(deadline - now);
