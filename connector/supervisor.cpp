@@ -66,7 +66,7 @@ ExitCode Supervisor::run(bool drain) {
     if (exit_) break;
     if (!work_.idle() && busy && work_.drained_source && phase_ == Phase::streaming) {
       gather();
-    } else if (work_.idle() || settled()) {
+    } else if (settled() || (work_.idle() && !unread())) {
       sleep(now);
     }
   }
@@ -103,6 +103,10 @@ void Supervisor::step(Instant now) {
       return wait_for_sink(now);
   }
 }
+
+// After the start of a stream, and after an answer that reading waited for, what has come already is in libpq's buffer,
+// where no descriptor tells of it.
+bool Supervisor::unread() const { return phase_ == Phase::streaming && !work_.drained_source && relay_->reading(); }
 
 // Nothing is to be done before something comes: the last step left nothing for another one.
 bool Supervisor::settled() const {

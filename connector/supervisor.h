@@ -69,6 +69,7 @@ class Supervisor {
   };
 
   void step(Instant now);
+  [[nodiscard]] bool unread() const;
   [[nodiscard]] bool settled() const;
   void take_signals(Instant now);
   void wait_for_facts(Instant now);
