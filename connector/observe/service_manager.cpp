@@ -12,6 +12,7 @@
 #include <cstring>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "connector/observe/log.h"
 
@@ -39,24 +40,32 @@ std::optional<std::chrono::microseconds> watchdog_timeout() {
   return std::chrono::microseconds(*microseconds);
 }
 
-// A socket connected to `name`, a path, or with '@' for its zero byte the name of an abstract one; -1 with errno.
-int connect_to(std::string_view name) {
+// A socket connected to `name`, a path, or with '@' for its zero byte the name of an abstract one; none, with errno.
+FileDescriptor connect_to(std::string_view name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (name.size() >= sizeof address.sun_path || (name.front() != '/' && name.front() != '@')) {
     errno = EINVAL;
-    return -1;
+    return {};
   }
   std::memcpy(address.sun_path, name.data(), name.size());
   if (name.front() == '@') address.sun_path[0] = '\0';
-  const int descriptor = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (descriptor < 0) return -1;
+  FileDescriptor made(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!made.valid()) return {};
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
-  if (::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), size) == 0) return descriptor;
-  const int why = errno;
-  ::close(descriptor);
+  if (::connect(made.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) return made;
+  const int why = errno;  // closing may change it
+  made = {};
   errno = why;
-  return -1;
+  return {};
+}
+
+// The state, and the first reason why the relay is not ready.
+std::string status_line(const RelayStatus& status) {
+  const auto state = kRelayStateNames[static_cast<std::size_t>(status.state)];
+  if (status.not_ready.empty()) return fmt::format("STATUS={}", state);
+  const std::string& reason = status.not_ready.front();
+  return fmt::format("STATUS={}: {}", state, reason.substr(0, reason.find('\n')));
 }
 
 }  // namespace
@@ -68,7 +77,7 @@ ServiceManager::ServiceManager(const StatusBoard& board) : board_(board) {
     return;
   }
   socket_ = connect_to(name);
-  if (socket_ < 0) {
+  if (!socket_.valid()) {
     log_warning("service_manager", fmt::format("the service manager's socket {} cannot be used: {}", name,
                                                std::generic_category().message(errno)));
   }
@@ -77,34 +86,22 @@ ServiceManager::ServiceManager(const StatusBoard& board) : board_(board) {
   if (timeout) interval_ = std::min(interval_, Duration(*timeout) / 4);
 }
 
-ServiceManager::~ServiceManager() {
-  if (socket_ >= 0) ::close(socket_);
-}
-
 void ServiceManager::tell(Instant now) {
   due_ = now + interval_;
   std::string message;
   if (!std::exchange(ready_, true)) message += "READY=1\n";
-  auto status = status_line();
+  const auto snapshot = board_.snapshot();
+  auto status = status_line(snapshot);
   if (status != told_) message += status + "\n";
   told_ = std::move(status);
-  if (board_.snapshot().state == RelayState::draining && !std::exchange(stopping_, true)) message += "STOPPING=1\n";
+  if (snapshot.state == RelayState::draining && !std::exchange(stopping_, true)) message += "STOPPING=1\n";
   if (watchdog_) message += "WATCHDOG=1\n";
   if (!message.empty()) send(message);
 }
 
-// The state, and the first reason why the relay is not ready.
-std::string ServiceManager::status_line() const {
-  const auto status = board_.snapshot();
-  const auto state = kRelayStateNames[static_cast<std::size_t>(status.state)];
-  if (status.not_ready.empty()) return fmt::format("STATUS={}", state);
-  const std::string& reason = status.not_ready.front();
-  return fmt::format("STATUS={}: {}", state, reason.substr(0, reason.find('\n')));
-}
-
 // A full socket loses the message: the next sign of life comes soon.
 void ServiceManager::send(std::string_view message) const {
-  if (socket_ >= 0) static_cast<void>(::send(socket_, message.data(), message.size(), MSG_NOSIGNAL));
+  if (socket_.valid()) static_cast<void>(::send(socket_.get(), message.data(), message.size(), MSG_NOSIGNAL));
 }
 
 }  // namespace walrelay

@@ -9,6 +9,7 @@
 
 #include "connector/clock.h"
 #include "connector/observe/status_board.h"
+#include "sinks/file_descriptor.h"
 
 namespace walrelay {
 
@@ -19,9 +20,6 @@ class ServiceManager {
   // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. Without the first everything does nothing; one that cannot be
   // used is a line in the log. `board` stays the caller's and has to outlive this.
   explicit ServiceManager(const StatusBoard& board);
-  ~ServiceManager();
-  ServiceManager(const ServiceManager&) = delete;
-  ServiceManager& operator=(const ServiceManager&) = delete;
 
   // Of the loop: READY=1 at the first one, since the relay serves and works from then on, active or not, with or
   // without its server; then the state when it has changed, and WATCHDOG=1 where it is asked for.
@@ -33,11 +31,10 @@ class ServiceManager {
 
  private:
   void tell(Instant now);
-  [[nodiscard]] std::string status_line() const;
   void send(std::string_view message) const;
 
   const StatusBoard& board_;
-  int socket_ = -1;
+  FileDescriptor socket_;
   Duration interval_ = kInterval;
   bool watchdog_ = false;
   bool ready_ = false;
