@@ -35,6 +35,19 @@ TEST_CASE("a published event has the key, value, headers and time it was given")
   CHECK(records[0].headers == expected);
 }
 
+TEST_CASE("the descriptor falls silent once everything is collected, so that a loop can sleep on it") {
+  MockCluster cluster;
+  cluster.create_topic("orders", 1);
+  KafkaSink sink(options_for(cluster));
+  SinkDriver driver(sink);
+  REQUIRE(driver.submit(event_of("orders", "k", "v"), 1) == SubmitStatus::accepted);
+  REQUIRE(driver.run_until_collected(1));
+  CHECK(driver.run_until([&] {
+    pollfd waiting{sink.descriptor(), POLLIN, 0};
+    return ::poll(&waiting, 1, 0) == 0;
+  }));
+}
+
 TEST_CASE("NULL and empty keys and values arrive as what they are") {
   MockCluster cluster;
   cluster.create_topic("orders", 1);
