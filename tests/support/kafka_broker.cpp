@@ -30,6 +30,9 @@ const ServerSettings kTestSettings = {
     {"offsets.topic.num.partitions", "1"},       {"transaction.state.log.replication.factor", "1"},
     {"transaction.state.log.min.isr", "1"},      {"transaction.state.log.num.partitions", "1"},
     {"group.initial.rebalance.delay.ms", "0"},   {"num.partitions", "1"},
+    // Records have the time of their row, and many rows of tests are years old: a broker that looks for what is older
+    // than a week would take them away under the test's eyes.
+    {"log.retention.ms", "-1"},
 };
 
 }  // namespace
