@@ -138,10 +138,10 @@ void ServerWatch::step(Instant now, bool readable) {
 }
 
 void ServerWatch::ask_next(Instant now) {
-  const bool in_haste = facts_ && facts_->wal_sender_timeout.count() > 0;
-  answer_deadline_ = now + (in_haste ? std::min<Duration>(kAnswerTimeout, facts_->wal_sender_timeout) : kAnswerTimeout);
-  if (to_look_up_) {
-    looked_up_ = *std::exchange(to_look_up_, std::nullopt);
+  const Duration patience = sender_timeout();
+  answer_deadline_ = now + (patience > Duration::zero() ? std::min(kAnswerTimeout, patience) : kAnswerTimeout);
+  if (const auto wanted = std::exchange(to_look_up_, std::nullopt)) {
+    looked_up_ = *wanted;
     auto parameters = names_as_arrays();
     parameters.insert(parameters.begin(), std::to_string(looked_up_));
     ask(Question::ancestry, kAncestrySql, parameters);

@@ -69,6 +69,10 @@ class ServerWatch {
 
   // Of the present connection; none while it is not there.
   [[nodiscard]] const std::optional<ServerFacts>& facts() const { return facts_; }
+  // wal_sender_timeout; PostgreSQL's default while it is not known.
+  [[nodiscard]] std::chrono::milliseconds sender_timeout() const {
+    return facts_ ? facts_->wal_sender_timeout : std::chrono::milliseconds(60'000);
+  }
   // Why there are none; "" before the first failure.
   [[nodiscard]] const SourceError& failure() const { return failure_; }
   // Since when the server has been shutting down.

@@ -112,8 +112,8 @@ class Supervisor {
   SupervisorParts parts_;
   ServerWatch watch_;
   std::unique_ptr<Sink> sink_;
-  std::optional<Relay> relay_;
-  std::optional<ReplicationSource> source_;
+  std::unique_ptr<Relay> relay_;
+  std::unique_ptr<ReplicationSource> source_;
   std::optional<ServerHistory> history_;  // that relay_ belongs to
   Lsn slot_position_;                     // asked for before the progress record is
   std::uint16_t epoch_ = 0;

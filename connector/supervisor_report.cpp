@@ -101,8 +101,9 @@ void Supervisor::report_queries(Instant now) {
 
 void Supervisor::report_publication() {
   const auto& missing = watch_.unpublished();
-  if (exit_ || !missing || !watch_.facts()) return;
-  auto fault = publication_fault(*watch_.facts(), parts_.config.postgres.publication);
+  const auto& facts = watch_.facts();
+  if (exit_ || !missing || !facts) return;
+  auto fault = publication_fault(*facts, parts_.config.postgres.publication);
   if (*missing == unpublished_ && fault == publication_fault_) return;
   unpublished_ = *missing;
   publication_fault_ = std::move(fault);
