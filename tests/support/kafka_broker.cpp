@@ -25,11 +25,16 @@ constexpr std::size_t kLogShownMax = 4'000;  // bytes
 bool answers(const std::string& address) { return brokers_known(kafka_client(RD_KAFKA_PRODUCER, address).get()) > 0; }
 
 const ServerSettings kTestSettings = {
-    {"process.roles", "broker,controller"},      {"controller.listener.names", "CONTROLLER"},
-    {"inter.broker.listener.name", "PLAINTEXT"}, {"offsets.topic.replication.factor", "1"},
-    {"offsets.topic.num.partitions", "1"},       {"transaction.state.log.replication.factor", "1"},
-    {"transaction.state.log.min.isr", "1"},      {"transaction.state.log.num.partitions", "1"},
-    {"group.initial.rebalance.delay.ms", "0"},   {"num.partitions", "1"},
+    {"process.roles", "broker,controller"},
+    {"controller.listener.names", "CONTROLLER"},
+    {"inter.broker.listener.name", "PLAINTEXT"},
+    {"offsets.topic.replication.factor", "1"},
+    {"offsets.topic.num.partitions", "1"},
+    {"transaction.state.log.replication.factor", "1"},
+    {"transaction.state.log.min.isr", "1"},
+    {"transaction.state.log.num.partitions", "1"},
+    {"group.initial.rebalance.delay.ms", "0"},
+    {"num.partitions", "1"},
     // Records have the time of their row, and many rows of tests are years old: a broker that looks for what is older
     // than a week would take them away under the test's eyes.
     {"log.retention.ms", "-1"},
