@@ -18,7 +18,8 @@ constexpr const char* kFactsSql = R"(
 SELECT current_setting('server_version_num') AS version, r.recovering, r.position, current_setting('wal_level') AS wal_level,
        current_database() AS database, (SELECT setting FROM pg_settings WHERE name = 'wal_sender_timeout') AS sender_timeout,
        s.slot_name, s.slot_type, s.temporary, s.active, s.active_pid, s.plugin, s.database AS slot_database, s.wal_status,
-       s.confirmed_flush_lsn, (to_jsonb(s)->>'synced')::boolean AS synced, pg_wal_lsn_diff(r.position, s.restart_lsn)::bigint AS retained, p.pubname, p.pubinsert
+       s.confirmed_flush_lsn, (to_jsonb(s)->>'synced')::boolean AS synced, pg_wal_lsn_diff(r.position, s.restart_lsn)::bigint AS retained,
+       s.safe_wal_size, p.pubname, p.pubinsert
 FROM (SELECT pg_is_in_recovery() AS recovering,
              CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END AS position) r
 LEFT JOIN pg_replication_slots s ON s.slot_name = $1::name
@@ -74,6 +75,7 @@ SlotFacts slot_facts(const Answer& row) {
   slot.wal_status = row.text("wal_status");
   slot.confirmed = row.lsn("confirmed_flush_lsn");
   if (!row.null("retained")) slot.retained_bytes = std::max<std::int64_t>(0, row.number("retained"));
+  if (!row.null("safe_wal_size")) slot.safe_bytes = row.number("safe_wal_size");
   return slot;
 }
 

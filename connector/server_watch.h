@@ -29,6 +29,9 @@ struct SlotFacts {
   std::string wal_status;  // reserved, extended, unreserved, lost; "" where the server has none
   Lsn confirmed;           // confirmed_flush_lsn; still there when the slot is lost
   std::optional<std::int64_t> retained_bytes;
+  // That may still be written before the slot can be lost, negative past that point; none where the server has no
+  // limit.
+  std::optional<std::int64_t> safe_bytes;
 };
 
 struct ServerFacts {

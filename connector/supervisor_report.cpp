@@ -12,20 +12,29 @@
 #include "connector/supervisor.h"
 
 namespace walrelay {
+namespace {
+
+void set_if_known(OptionalGauge& gauge, const std::optional<std::int64_t>& value) {
+  if (value) {
+    gauge.set(*value);
+  } else {
+    gauge.clear();
+  }
+}
+
+}  // namespace
 
 void Supervisor::report(Instant now) {
   auto& metrics = parts_.metrics;
   if (const auto& facts = watch_.facts()) {
     metrics.server_wal_lsn.set(facts->position);
-    if (facts->slot && facts->slot->retained_bytes) {
-      metrics.slot_retained_bytes.set(*facts->slot->retained_bytes);
-    } else {
-      metrics.slot_retained_bytes.clear();
-    }
+    set_if_known(metrics.slot_retained_bytes, facts->slot ? facts->slot->retained_bytes : std::nullopt);
+    set_if_known(metrics.slot_safe_bytes, facts->slot ? facts->slot->safe_bytes : std::nullopt);
     if (phase_ == Phase::standby && facts->slot) metrics.confirmed_lsn.set(facts->slot->confirmed);
   } else {
     metrics.server_wal_lsn.clear();
     metrics.slot_retained_bytes.clear();
+    metrics.slot_safe_bytes.clear();
   }
   if (!relay_ || phase_ == Phase::standby) metrics.oldest_unconfirmed_commit.clear();
   report_statistics(now);

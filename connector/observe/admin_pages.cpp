@@ -45,6 +45,7 @@ void write_progress(JsonWriter& json, const RelayMetrics& metrics, PgTime wall) 
   write_number(json, "seconds", metrics.lag_seconds(wall));
   json.end_object();
   write_number(json, "slot_retained_bytes", metrics.slot_retained_bytes.value());
+  write_number(json, "slot_safe_bytes", metrics.slot_safe_bytes.value());
   json.key("in_flight").begin_object();
   json.key("events").integer(metrics.in_flight_events.value());
   json.key("bytes").integer(metrics.in_flight_bytes.value());

@@ -113,6 +113,7 @@ struct RelayMetrics {
   OptionalGauge frontier_lsn;
   OptionalGauge server_wal_lsn;
   OptionalGauge slot_retained_bytes;
+  OptionalGauge slot_safe_bytes;  // may still be written before the slot can be lost; cleared where there is no limit
 
   // The commit time (PgTime) of the oldest transaction with events that is not confirmed. kNoCommitWaiting: there is
   // none. Cleared: not known (a standby, before the first session). Kept while the relay has disconnected because of

@@ -63,6 +63,9 @@ void add_positions(Exposition& out, const RelayMetrics& m, PgTime wall) {
                      m.lag_seconds(wall));
   out.gauge_if_known("walrelay_slot_retained_bytes", "WAL that the server keeps for the slot",
                      m.slot_retained_bytes.value());
+  out.gauge_if_known("walrelay_slot_safe_bytes",
+                     "WAL that may still be written before the slot can be lost, if max_slot_wal_keep_size is set",
+                     m.slot_safe_bytes.value());
   out.gauge_if_known("walrelay_confirmed_lsn", "Position confirmed to the server, as a byte number",
                      m.confirmed_lsn.value());
   out.gauge_if_known("walrelay_frontier_lsn", "Position up to which every event is settled, as a byte number",

@@ -13,6 +13,17 @@ namespace {
 
 constexpr double kTwoSegments = 2.0 * 16 * 1024 * 1024;
 
+// What is left is that of the server's own view, and absent where it has no limit.
+void check_what_is_left(PostgresServer& server, RelayProcess& relay) {
+  CHECK_FALSE(relay.metric("walrelay_slot_safe_bytes"));
+  server.set("max_slot_wal_keep_size", "96MB");
+  CHECK(wait_until(seconds(10), [&] {
+    const auto left = server.value("SELECT safe_wal_size FROM pg_replication_slots");  // "" before the reload
+    return !left.empty() && relay.metric("walrelay_slot_safe_bytes") == std::stod(left);
+  }));
+  CHECK_THAT(relay.get("/status").body, ContainsSubstring("\"slot_safe_bytes\":"));
+}
+
 TEST_CASE("an idle outbox in a busy cluster holds no WAL back, with no right but LOGIN and REPLICATION", "[versions]") {
   PostgresServer server;
   server.exec("CREATE ROLE relay LOGIN REPLICATION");
@@ -42,6 +53,7 @@ TEST_CASE("an idle outbox in a busy cluster holds no WAL back, with no right but
   CHECK(wait_until(seconds(20), [&] { return std::stod(server.value(retained)) < kTwoSegments; }));
   CHECK(wait_until(seconds(5),
                    [&] { return relay.metric("walrelay_slot_retained_bytes").value_or(1e12) < kTwoSegments; }));
+  check_what_is_left(server, relay);
 }
 
 TEST_CASE("lag is 0 when idle, grows while the broker is away, and is absent while the server is") {

@@ -61,7 +61,7 @@ TEST_CASE_METHOD(Fixture, "healthz fails only once the loop is silent for longer
 
 TEST_CASE_METHOD(Fixture, "status gives null for what is not known") {
   for (const auto* pointer : {"/positions/confirmed", "/positions/frontier", "/positions/server", "/lag/bytes",
-                              "/lag/seconds", "/slot_retained_bytes", "/server", "/last_error"}) {
+                              "/lag/seconds", "/slot_retained_bytes", "/slot_safe_bytes", "/server", "/last_error"}) {
     CAPTURE(pointer);
     CHECK(status_member(pointer) == "null");
   }

@@ -35,8 +35,8 @@ TEST_CASE("every line of the exposition is a comment or a sample with the label 
 TEST_CASE("what is not known is left out of the exposition") {
   RelayMetrics metrics(2);
   for (const auto* name :
-       {"walrelay_lag_bytes", "walrelay_lag_seconds", "walrelay_slot_retained_bytes", "walrelay_confirmed_lsn",
-        "walrelay_frontier_lsn", "walrelay_server_wal_lsn", "walrelay_sink_"}) {
+       {"walrelay_lag_bytes", "walrelay_lag_seconds", "walrelay_slot_retained_bytes", "walrelay_slot_safe_bytes",
+        "walrelay_confirmed_lsn", "walrelay_frontier_lsn", "walrelay_server_wal_lsn", "walrelay_sink_"}) {
     CHECK_THAT(text(metrics), !ContainsSubstring(name));
   }
   metrics.confirmed_lsn.set(Lsn{0x1'0000'0001});
@@ -47,14 +47,15 @@ TEST_CASE("what is not known is left out of the exposition") {
 
 TEST_CASE("every metric of the documentation is there once all is known") {
   RelayMetrics metrics(2);
-  for (auto* gauge :
-       {&metrics.confirmed_lsn, &metrics.frontier_lsn, &metrics.server_wal_lsn, &metrics.slot_retained_bytes,
-        &metrics.oldest_unconfirmed_commit, &metrics.sink_queue_events, &metrics.sink_round_trip_us}) {
+  for (auto* gauge : {&metrics.confirmed_lsn, &metrics.frontier_lsn, &metrics.server_wal_lsn,
+                      &metrics.slot_retained_bytes, &metrics.slot_safe_bytes, &metrics.oldest_unconfirmed_commit,
+                      &metrics.sink_queue_events, &metrics.sink_round_trip_us}) {
     gauge->set(1);
   }
   for (const auto* name : {"lag_bytes",
                            "lag_seconds",
                            "slot_retained_bytes",
+                           "slot_safe_bytes",
                            "confirmed_lsn",
                            "frontier_lsn",
                            "server_wal_lsn",
