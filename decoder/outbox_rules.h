@@ -2,12 +2,25 @@
 // One [[outbox]] of the configuration: how a row of one table (or a message of one prefix) becomes an event.
 // Templates are still text here; OutboxRouter compiles them.
 
+#include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace walrelay {
+
+// [outbox.retention]: which published rows of the table are deleted, and at what pace.
+struct RetentionRules {
+  std::chrono::milliseconds keep{0};  // older rows are deleted; 0: whatever their age
+  std::size_t max_rows = 0;           // the oldest above this number are deleted; 0: however many
+  std::chrono::milliseconds interval{60'000};
+  std::size_t batch = 1000;  // rows by one statement
+
+  [[nodiscard]] bool wanted() const { return keep.count() > 0 || max_rows > 0; }
+  bool operator==(const RetentionRules&) const = default;
+};
 
 struct OutboxRules {
   // Exactly one of the two is set.
@@ -30,6 +43,8 @@ struct OutboxRules {
 
   // Columns that only a preset asks for and that a table may lack: a template that names one is then dropped.
   std::vector<std::string> optional_columns;
+
+  RetentionRules retention;
 };
 
 }  // namespace walrelay

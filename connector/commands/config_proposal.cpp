@@ -4,25 +4,13 @@
 
 #include <algorithm>
 
+#include "connector/config/config_print.h"
 #include "connector/postgres/pg_handles.h"
 #include "decoder/presets.h"
-#include "sinks/json_writer.h"
 #include "sinks/kafka_options.h"
 
 namespace walrelay {
 namespace {
-
-// TOML's basic strings have JSON's escapes; "${" would be taken for a variable of the environment.
-std::string toml_string(std::string_view text) {
-  std::string literal;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.substr(i, 2) == "${") literal += '$';
-    literal += text[i];
-  }
-  std::string quoted;
-  JsonWriter(quoted).string(literal);
-  return quoted;
-}
 
 std::string conninfo_value(std::string_view value) {
   if (!value.empty() && value.find_first_of(" '\\\t\n") == std::string_view::npos) return std::string(value);
@@ -89,6 +77,7 @@ void append_outbox(std::string& out, const OutboxRules& rules) {
   append_headers(out, rules, preset);
   if (!rules.processed_at.empty()) out += fmt::format("processed_at = {}\n", toml_string(rules.processed_at));
   if (rules.id_header != preset.id_header) out += fmt::format("id_header = {}\n", toml_string(rules.id_header));
+  out += print_retention(rules);
 }
 
 void append_kafka(std::string& out, const SinkOptions& sink) {

@@ -63,9 +63,12 @@ std::string checked(const Setting& setting, TextCheck check, bool secret) {
 }
 
 template <typename Number, typename Print>
-Number within(const Setting& setting, Number value, Number min, Number max, const Print& print) {
+Number within(const Setting& setting, Number value, Number min, Number max, const Print& print,
+              std::string_view why_min = "") {
   if (value >= min && value <= max) return value;
-  refuse(setting, fmt::format("{} is out of range; it must be from {} to {}", shown(setting), print(min), print(max)));
+  const bool explained = value < min && !why_min.empty();
+  refuse(setting, fmt::format("{} is out of range; it must be from {} to {}{}{}", shown(setting), print(min),
+                              print(max), explained ? ": " : "", explained ? why_min : ""));
 }
 
 std::string print_count(std::uint64_t count) { return fmt::format("{}", count); }
@@ -130,6 +133,17 @@ void ConfigBuilder::set(const Target& target, const ConstantField& field) {
 
 void ConfigBuilder::set(const Target& target, const RuleField& field) {
   field.place(outbox(target.setting, target.match.outbox)) = checked(target.setting, field.check, false);
+}
+
+void ConfigBuilder::set(const Target& target, const RuleCountField& field) {
+  field.place(outbox(target.setting, target.match.outbox)) =
+      within<std::uint64_t>(target.setting, count_value(target.setting), field.min, field.max, print_count);
+}
+
+void ConfigBuilder::set(const Target& target, const RuleDurationField& field) {
+  const std::chrono::milliseconds value(duration_value(target.setting));
+  field.place(outbox(target.setting, target.match.outbox)) =
+      within(target.setting, value, field.min, field.max, print_duration, field.why_min);
 }
 
 void ConfigBuilder::set(const Target& target, const TemplateField& field) {
@@ -209,6 +223,21 @@ void ConfigBuilder::check_dead_letter() const {
   throw ConfigError("delivery.dead_letter_topic: empty, but delivery.on_error says dead-letter; name a topic");
 }
 
+void ConfigBuilder::check_retention(std::size_t index) const {
+  const OutboxRules& rules = config_.outboxes[index];
+  const auto fail = [&](std::string_view what) {
+    throw ConfigError(fmt::format("{}: outbox.{}.retention: {}", outbox_origins_[index], index, what));
+  };
+  if (rules.retention == RetentionRules{}) return;
+  if (rules.table.empty()) fail("messages leave no rows behind that could be deleted; remove it");
+  if (!rules.retention.wanted()) fail("what to delete is not said; give keep or max_rows");
+  if (rules.retention.keep.count() > 0 && !rules.timestamp) {
+    fail(
+        "keep goes by the age of a row, and timestamp, the column that tells it, is not mapped; write timestamp = "
+        "\"{COLUMN}\" in the [[outbox]], or use max_rows instead");
+  }
+}
+
 void ConfigBuilder::complete_outbox(std::size_t index, Mapping mapping) {
   OutboxRules& rules = config_.outboxes[index];
   const std::string where = fmt::format("{}: outbox.{}", outbox_origins_[index], index);
@@ -230,6 +259,7 @@ void ConfigBuilder::complete_outbox(std::size_t index, Mapping mapping) {
   } catch (const RuleError& error) {
     throw ConfigError(fmt::format("{}: {}", outbox_origins_[index], error.what()));
   }
+  check_retention(index);
 }
 
 Config ConfigBuilder::finish(Mapping mapping) {

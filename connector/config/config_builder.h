@@ -33,6 +33,8 @@ class ConfigBuilder {
   void set(const Target& target, const ChoiceField& field);
   void set(const Target& target, const ConstantField& field);
   void set(const Target& target, const RuleField& field);
+  void set(const Target& target, const RuleCountField& field);
+  void set(const Target& target, const RuleDurationField& field);
   void set(const Target& target, const TemplateField& field);
   void set(const Target& target, const HeadersField& field);
   void set(const Target& target, const PolicyField& field);
@@ -41,6 +43,7 @@ class ConfigBuilder {
   OutboxRules& outbox(const Setting& setting, std::size_t index);
   void check_duplicates() const;
   void check_dead_letter() const;
+  void check_retention(std::size_t index) const;
   void complete_outbox(std::size_t index, Mapping mapping);
 
   Config config_;

@@ -58,6 +58,8 @@ struct PrintValue {
   std::string operator()(const ConstantField& field) const { return toml_string(field.only); }
   std::string operator()(const PolicyField& /*field*/) const { return print_policy(config.delivery); }
   std::string operator()(const RuleField& /*field*/) const { return {}; }
+  std::string operator()(const RuleCountField& /*field*/) const { return {}; }
+  std::string operator()(const RuleDurationField& /*field*/) const { return {}; }
   std::string operator()(const TemplateField& /*field*/) const { return {}; }
   std::string operator()(const HeadersField& /*field*/) const { return {}; }
   std::string operator()(const PropertiesField& /*field*/) const { return {}; }
@@ -90,6 +92,12 @@ class OutboxLines {
     // An empty id_header means something: none.
     if (!value.empty() || &value == &rules_.id_header) line(toml_string(value), false);
   }
+  void add(const RuleCountField& field) {
+    if (field.place(rules_) != 0) line(fmt::format("{}", field.place(rules_)), false);
+  }
+  void add(const RuleDurationField& field) {
+    if (field.place(rules_).count() != 0) line(toml_string(print_duration(field.place(rules_))), false);
+  }
   void add(const TemplateField& field) {
     const auto& value = field.place(rules_);
     if (value) line(toml_string(*value), value == field.place(preset_));
@@ -118,9 +126,12 @@ class OutboxLines {
   std::string text_;
 };
 
-std::string print_outboxes(std::vector<OutboxRules>& outboxes, std::string_view section) {
+std::string print_outboxes(std::vector<OutboxRules>& outboxes) {
   std::string text;
-  for (OutboxRules& rules : outboxes) text += "\n[[outbox]]\n" + OutboxLines(rules).text(section);
+  for (OutboxRules& rules : outboxes) {
+    text += "\n[[outbox]]\n" + OutboxLines(rules).text("outbox.*");
+    text += print_retention(rules);
+  }
   return text;
 }
 
@@ -164,12 +175,20 @@ std::string toml_string(std::string_view text) {
 
 std::string print_option(const Option& option, Config& config) { return std::visit(PrintValue{config}, option.field); }
 
+std::string print_retention(const OutboxRules& rules) {
+  if (!rules.retention.wanted()) return {};
+  OutboxRules copy = rules;
+  return "[outbox.retention]\n" + OutboxLines(copy).text("outbox.*.retention");
+}
+
 std::string print_config(const Config& config) {
   Config copy = config;  // the table's functions give places to write to
   std::string text = "# The effective configuration. Secrets are masked; what a preset fills in is a comment.\n";
   for (const Section& section : sections()) {
     if (section.name == "outbox.*") {
-      text += print_outboxes(copy.outboxes, section.name);
+      text += print_outboxes(copy.outboxes);
+    } else if (section.name.starts_with("outbox.*.")) {
+      continue;  // printed with its [[outbox]]
     } else if (section.name == "sink.kafka") {
       text += print_properties(copy.sink);
     } else {

@@ -15,6 +15,9 @@ namespace walrelay {
 // A basic string of TOML, in quotes; ${ is doubled so that it is not taken for a reference when read again.
 [[nodiscard]] std::string toml_string(std::string_view text);
 
+// [outbox.retention] of an [[outbox]], to stand below it; "" if it has none.
+[[nodiscard]] std::string print_retention(const OutboxRules& rules);
+
 // The value of an option outside of any [[outbox]] as it is written in the file.
 [[nodiscard]] std::string print_option(const Option& option, Config& config);
 

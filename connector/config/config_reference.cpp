@@ -83,6 +83,12 @@ struct DescribeType {
     return fmt::format("{} only, in this version", toml_string(field.only));
   }
   std::string operator()(const RuleField& field) const { return std::string(field.form); }
+  std::string operator()(const RuleCountField& field) const {
+    return fmt::format("whole number, {} to {}", field.min, field.max);
+  }
+  std::string operator()(const RuleDurationField& field) const {
+    return fmt::format("duration, {} to {}", print_duration(field.min), print_duration(field.max));
+  }
   std::string operator()(const TemplateField& /*field*/) const { return "template"; }
   std::string operator()(const HeadersField& /*field*/) const { return "table of templates"; }
   std::string operator()(const PolicyField& /*field*/) const {
@@ -106,7 +112,8 @@ std::string section_text(const Section& section) {
       rows += option_row(option, option.key.substr(dot + 1));
     }
   }
-  const std::string title = section.name == "outbox.*" ? "[[outbox]]" : fmt::format("[{}]", section.name);
+  std::string title = section.name == "outbox.*" ? "[[outbox]]" : fmt::format("[{}]", section.name);
+  if (const auto star = title.find(".*"); star != std::string::npos) title.erase(star, 2);
   return fmt::format("## {}\n\n{}\n\n| key | type | default | flag | meaning |\n| --- | --- | --- | --- | --- |\n{}\n",
                      title, section.summary, rows);
 }
@@ -156,6 +163,14 @@ std::string option_default(const Option& option) {
   OutboxRules rules;
   if (const auto* rule = std::get_if<RuleField>(&option.field)) {
     return rule->place(rules).empty() ? std::string() : fmt::format("`{}`", toml_string(rule->place(rules)));
+  }
+  if (const auto* count = std::get_if<RuleCountField>(&option.field)) {
+    const auto value = count->place(rules);
+    return value == 0 ? std::string() : fmt::format("`{}`", value);
+  }
+  if (const auto* duration = std::get_if<RuleDurationField>(&option.field)) {
+    const auto value = duration->place(rules);
+    return value.count() == 0 ? std::string() : fmt::format("`{}`", toml_string(print_duration(value)));
   }
   if (std::holds_alternative<TemplateField>(option.field) || std::holds_alternative<HeadersField>(option.field)) {
     return "the preset's";

@@ -76,6 +76,22 @@ const std::array kOptions = std::to_array<Option>({
      RuleField{[](OutboxRules& r) -> std::string& { return r.processed_at; }, column_problem, "name of a column"}, "",
      "column that is NULL until a polling relay has published the row: read by --backfill unprocessed, never written"},
 
+    {"outbox.*.retention.keep",
+     RuleDurationField{[](OutboxRules& r) -> milliseconds& { return r.retention.keep; }, milliseconds(1'000),
+                       milliseconds(315'360'000'000)},
+     "", "published rows older than this are deleted; their age is that of the column of timestamp"},
+    {"outbox.*.retention.max_rows",
+     RuleCountField{[](OutboxRules& r) -> std::size_t& { return r.retention.max_rows; }, 1, 1'000'000'000'000}, "",
+     "the oldest published rows are deleted until no more than these are left"},
+    {"outbox.*.retention.interval",
+     RuleDurationField{[](OutboxRules& r) -> milliseconds& { return r.retention.interval; }, milliseconds(1'000),
+                       milliseconds(86'400'000),
+                       "each run connects and reads the table, whether there is much to delete or not"},
+     "", "from the start of one run to the start of the next"},
+    {"outbox.*.retention.batch",
+     RuleCountField{[](OutboxRules& r) -> std::size_t& { return r.retention.batch; }, 1, 100'000}, "",
+     "rows deleted by one statement; a pause follows each"},
+
     {"sink.type", choice<SinkType, sink_type>(kSinkTypes), "--sink", "where events go"},
     {"sink.kafka", PropertiesField{}, "", "any librdkafka property, e.g. \"bootstrap.servers\" = \"broker:9092\""},
     {"sink.file.path", TextField{[](Config& c) -> std::string& { return c.sink.file_path; }, any_text, "path"}, "",
@@ -116,6 +132,8 @@ const std::array kOptions = std::to_array<Option>({
 constexpr std::array kSections = std::to_array<Section>({
     {"postgres", "Where the outbox is."},
     {"outbox.*", "One [[outbox]], with two brackets, for each outbox table."},
+    {"outbox.*.retention",
+     "Rows that are published and no longer wanted are deleted; below the [[outbox]] that it is for."},
     {"sink", "Where events go."},
     {"sink.kafka", "Every librdkafka property, passed through."},
     {"sink.file", "For sink.type = \"file\"."},
@@ -124,8 +142,7 @@ constexpr std::array kSections = std::to_array<Section>({
     {"log", "Log lines go to stderr."},
 });
 
-constexpr std::array<std::string_view, 5> kLater = {"outbox.*.attempts", "outbox.*.error", "outbox.*.retention.keep",
-                                                    "outbox.*.retention.batch", "outbox.*.retention"};
+constexpr std::array<std::string_view, 2> kLater = {"outbox.*.attempts", "outbox.*.error"};
 
 const Option* exact_option(std::string_view key) {
   const auto* found = std::find_if(kOptions.begin(), kOptions.end(), [&](const Option& o) { return o.key == key; });

@@ -64,6 +64,17 @@ struct RuleField {
   std::string_view form;
 };
 
+struct RuleCountField {  // 0 in its place: not given
+  std::size_t& (*place)(OutboxRules&);
+  std::size_t min, max;
+};
+
+struct RuleDurationField {  // 0 in its place: not given
+  std::chrono::milliseconds& (*place)(OutboxRules&);
+  std::chrono::milliseconds min, max;
+  std::string_view why_min = "";  // for people: what is wrong with less
+};
+
 struct TemplateField {
   std::optional<std::string>& (*place)(OutboxRules&);
 };
@@ -72,8 +83,9 @@ struct HeadersField {};     // outbox.*.headers.NAME: a template each
 struct PolicyField {};      // delivery.on_error: a word, or a table by failure class
 struct PropertiesField {};  // sink.kafka.PROPERTY: handed to librdkafka
 
-using OptionField = std::variant<TextField, CountField, SizeField, DurationField, ChoiceField, ConstantField, RuleField,
-                                 TemplateField, HeadersField, PolicyField, PropertiesField>;
+using OptionField =
+    std::variant<TextField, CountField, SizeField, DurationField, ChoiceField, ConstantField, RuleField, RuleCountField,
+                 RuleDurationField, TemplateField, HeadersField, PolicyField, PropertiesField>;
 
 struct Option {
   std::string_view key;  // '*' stands for the number of an [[outbox]], counted from 0

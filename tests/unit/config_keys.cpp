@@ -30,6 +30,11 @@ timestamp = "{created_at}"
 headers = { source = "shop", type = "{type}" }
 id_header = "event-id"
 processed_at = "sent_at"
+[outbox.retention]
+keep = "7d"
+max_rows = 1000000
+interval = "5m"
+batch = 500
 
 [[outbox]]
 messages = "outbox"
@@ -86,6 +91,7 @@ TEST_CASE("every key of the file arrives where it belongs") {
   CHECK(rules.headers == std::vector<std::pair<std::string, std::string>>{{"source", "shop"}, {"type", "{type}"}});
   CHECK(rules.id_header == "event-id");
   CHECK(rules.processed_at == "sent_at");
+  CHECK(rules.retention == RetentionRules{milliseconds(604'800'000), 1'000'000, milliseconds(300'000), 500});
   CHECK(config.outboxes[1].messages == "outbox");
 
   CHECK(config.sink.type == SinkType::file);

@@ -78,4 +78,36 @@ TEST_CASE("two outboxes for one table or one prefix are refused, naming both pla
   CHECK(refusal_of(table + messages + "[[outbox]]\ntable='a.B'\npreset='debezium'\n") == "accepted");
 }
 
+TEST_CASE("retention belongs to the outbox above it") {
+  const Config config = config_of(
+      "[[outbox]]\ntable='a.b'\npreset='standard'\n[outbox.retention]\nkeep='7d'\nbatch=50\n"
+      "[[outbox]]\ntable='a.c'\npreset='debezium'\n[outbox.retention]\nmax_rows=1000000\ninterval='5m'\n"
+      "[[outbox]]\ntable='a.d'\npreset='debezium'\n");
+  const auto& outboxes = config.outboxes;
+  REQUIRE(outboxes.size() == 3);
+  CHECK(outboxes[0].retention.keep == std::chrono::hours(168));
+  CHECK(outboxes[0].retention.batch == 50);
+  CHECK(outboxes[0].retention.interval == std::chrono::minutes(1));
+  CHECK(outboxes[1].retention.max_rows == 1'000'000);
+  CHECK(outboxes[1].retention.interval == std::chrono::minutes(5));
+  CHECK_FALSE(outboxes[2].retention.wanted());
+}
+
+TEST_CASE("retention that would hurt, or says nothing, is refused with the reason") {
+  const auto refusal = [](const std::string& lines, const std::string& outbox = "table='a.b'\npreset='standard'") {
+    return refusal_of("[[outbox]]\n" + outbox + "\n[outbox.retention]\n" + lines + "\n");
+  };
+  CHECK(refusal("keep='7d'") == "accepted");
+  CHECK_THAT(
+      refusal("keep='7d'\ninterval='5ms'"),
+      ContainsSubstring("outbox.0.retention.interval: \"5ms\" is out of range; it must be from 1s to 24h: each run"));
+  CHECK_THAT(refusal("keep='7'"), ContainsSubstring("units"));
+  CHECK_THAT(refusal("max_rows=0"), ContainsSubstring("outbox.0.retention.max_rows"));
+  CHECK_THAT(refusal("batch=100"), ContainsSubstring("outbox.0.retention: what to delete is not said"));
+  CHECK_THAT(refusal("max_rows=5", "messages='m'"), ContainsSubstring("messages leave no rows"));
+  CHECK_THAT(refusal("keep='7d'", "table='a.b'\npreset='debezium'"), ContainsSubstring("timestamp = \"{COLUMN}\""));
+  CHECK(refusal("keep='7d'", "table='a.b'\npreset='debezium'\ntimestamp='{at}'") == "accepted");
+  CHECK_THAT(refusal("kep='7d'"), ContainsSubstring("did you mean outbox.0.retention.keep?"));
+}
+
 }  // namespace walrelay::test

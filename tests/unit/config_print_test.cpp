@@ -28,6 +28,7 @@ void check_round_trip(const Config& config) {
     CHECK(one.headers == other.headers);
     CHECK(one.id_header == other.id_header);
     CHECK(one.optional_columns == other.optional_columns);
+    CHECK(one.retention == other.retention);
   }
   CHECK(again.sink.kafka == config.sink.kafka);
   CHECK(again.delivery.on_error_by_class == config.delivery.on_error_by_class);
@@ -63,6 +64,12 @@ id = "{Id}"
 topic = "orders.{type|kebab}"
 value = "{payload}"
 headers = { "a b" = "tab\there", "x-ü" = "{type}" }
+timestamp = "{at}"
+[outbox.retention]
+keep = "36h"
+max_rows = 1000000
+interval = "90s"
+batch = 250
 [[outbox]]
 messages = "outbox"
 [sink]
