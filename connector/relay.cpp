@@ -287,6 +287,7 @@ void Relay::on_routed(const Routed& routed) {
   if (!options_.delivery.skip.empty() && options_.delivery.skip.contains(event)) return skip_named(event);
   if (routed.status == RouteStatus::rejected) return on_rejected(event, *routed.rejection);
   if (event.timestamp_replaced) metrics_.timestamps_replaced.add(1);
+  if (event.invalid_traceparent) metrics_.invalid_traceparents(event.outbox).add(1);
   submit(event);
 }
 

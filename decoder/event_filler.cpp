@@ -7,6 +7,7 @@
 #include "decoder/bytea.h"
 #include "decoder/event_time.h"
 #include "decoder/topic_name.h"
+#include "decoder/trace_context.h"
 
 namespace walrelay {
 namespace {
@@ -159,8 +160,15 @@ void EventFiller::check_topic() {
              shortened(*topic_), kTopicNameBytesMax));
 }
 
+void EventFiller::check_traceparent() {
+  for (const auto& [name, value] : headers_) {
+    if (name == kTraceparentHeader) event_.invalid_traceparent = !is_traceparent(value.value_or(""));
+  }
+}
+
 Routed EventFiller::finish() {
   check_topic();
+  if (mapping_->traced) check_traceparent();
   event_.id = id_.value_or(std::string_view{});
   event_.headers = headers_;
   if (!rejected_) return {RouteStatus::event, IgnoreReason::none, nullptr, event_};

@@ -36,6 +36,7 @@ class EventFiller {
   void set_timestamp(NullableBytes text);
   void set_header(std::string_view name, NullableBytes value);
   void check_topic();
+  void check_traceparent();
 
   const OutboxMapping* mapping_ = nullptr;
   OutboxEvent event_;

@@ -29,7 +29,8 @@ struct OutboxEvent {
   std::span<const EventHeader> headers;  // the id header first, where one is sent
   std::string_view id;                   // for messages to people; empty where the outbox has none
   std::int64_t timestamp_ms = 0;         // milliseconds since 1970-01-01 UTC; never 0 (librdkafka takes 0 for "now")
-  bool timestamp_replaced = false;  // the row's time was NULL, infinite or out of range: the commit's time was taken
+  bool timestamp_replaced = false;   // the row's time was NULL, infinite or out of range: the commit's time was taken
+  bool invalid_traceparent = false;  // it has a header traceparent that no tracer would take
   Lsn commit_lsn;           // of its transaction, as Begin has it (end LSNs come only with Commit); filled by the relay
   std::uint64_t index = 0;  // of the event in its transaction, from 0; filled by the relay
 };

@@ -8,6 +8,7 @@
 #include "decoder/bytea.h"
 #include "decoder/message_fields.h"
 #include "decoder/rule_error.h"
+#include "decoder/trace_context.h"
 
 namespace walrelay {
 namespace {
@@ -31,6 +32,7 @@ class MappingCompiler {
     require(EventPart::value, "value");
     check_timestamp();
     add_headers();
+    mapping_.traced = mapping_.of_messages || has_header(kTraceparentHeader);  // a message brings headers of its own
     return std::move(mapping_);
   }
 
@@ -65,6 +67,10 @@ class MappingCompiler {
     const auto found =
         std::find_if(mapping_.parts.begin(), mapping_.parts.end(), [&](const auto& p) { return p.part == part; });
     return found == mapping_.parts.end() ? nullptr : &*found;
+  }
+
+  [[nodiscard]] bool has_header(std::string_view name) const {
+    return std::any_of(mapping_.parts.begin(), mapping_.parts.end(), [&](const auto& p) { return p.header == name; });
   }
 
   void require(EventPart part, std::string_view label) const {

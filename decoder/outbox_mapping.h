@@ -30,6 +30,7 @@ struct OutboxMapping {
   bool of_messages = false;
   std::vector<MappedPart> parts;  // in the order of EventPart, headers in the order they are sent
   std::vector<std::string> optional_columns;
+  bool traced = false;  // an event may have a header traceparent
 };
 
 // Throws RuleError. An empty template means "none", so that a preset's can be taken away; topic and value cannot.

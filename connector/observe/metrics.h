@@ -105,7 +105,7 @@ enum class EventResult : std::uint8_t { delivered, dead_letter, skipped, ignored
 inline constexpr std::array<std::string_view, 4> kEventResultNames = {"delivered", "dead_letter", "skipped", "ignored"};
 
 struct RelayMetrics {
-  explicit RelayMetrics(std::size_t outbox_count) : events_(outbox_count) {}
+  explicit RelayMetrics(std::size_t outbox_count) : events_(outbox_count), invalid_traceparents_(outbox_count) {}
 
   // Positions, in bytes. server_wal_lsn: the server's flush position, its replay position in recovery; cleared while
   // neither connection is there to tell.
@@ -146,6 +146,11 @@ struct RelayMetrics {
   [[nodiscard]] std::uint64_t events(std::size_t outbox, EventResult result) const {
     return events_.at(outbox)[static_cast<std::size_t>(result)].value();
   }
+  // Events whose header traceparent no tracer would take; they are sent as they are.
+  [[nodiscard]] Counter& invalid_traceparents(std::size_t outbox) { return invalid_traceparents_.at(outbox); }
+  [[nodiscard]] const Counter& invalid_traceparents(std::size_t outbox) const {
+    return invalid_traceparents_.at(outbox);
+  }
   [[nodiscard]] std::size_t outbox_count() const { return events_.size(); }
 
   // Server's position minus the confirmed one, never negative; absent while the server is away or nothing was confirmed
@@ -157,6 +162,7 @@ struct RelayMetrics {
 
  private:
   std::vector<std::array<Counter, kEventResultNames.size()>> events_;
+  std::vector<Counter> invalid_traceparents_;
 };
 
 }  // namespace walrelay

@@ -86,6 +86,15 @@ void add_events(Exposition& out, const RelayIdentity& identity, const RelayMetri
   }
 }
 
+void add_invalid_traceparents(Exposition& out, const RelayIdentity& identity, const RelayMetrics& m) {
+  out.begin("walrelay_invalid_traceparent_total", "Events sent with a header traceparent that no tracer would take",
+            MetricType::Counter);
+  for (std::size_t outbox = 0; outbox < m.outbox_count(); ++outbox) {
+    auto& sample = out.sample({{"outbox", identity.outboxes.at(outbox)}});
+    sample.counter.value = as_double(m.invalid_traceparents(outbox));
+  }
+}
+
 void add_counts(Exposition& out, const RelayMetrics& m) {
   out.counter("walrelay_transactions_total", "Transactions with events that are settled", as_double(m.transactions));
   out.counter("walrelay_dead_letters_total", "Events that were sent to the dead letter topic",
@@ -135,6 +144,7 @@ std::string metrics_text(const RelayIdentity& identity, const RelayMetrics& metr
   Exposition out(identity.slot);
   add_positions(out, metrics, clock.wall());
   add_events(out, identity, metrics);
+  add_invalid_traceparents(out, identity, metrics);
   add_counts(out, metrics);
   add_latency(out, metrics.commit_to_ack);
   add_connections(out, metrics, clock.now());

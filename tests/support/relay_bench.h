@@ -16,8 +16,8 @@ class RelayBench {
  public:
   explicit RelayBench(DeliveryOptions delivery = {}, Lsn confirmed = Lsn{1000})
       : RelayBench(RelayOptions{.delivery = std::move(delivery)}, confirmed) {}
-  explicit RelayBench(RelayOptions options, Lsn confirmed = Lsn{1000})
-      : relay(std::move(options), router, sink, metrics, clock, confirmed, 1) {
+  explicit RelayBench(RelayOptions options, Lsn confirmed = Lsn{1000}, std::vector<OutboxRules> rules = stream_rules())
+      : router(std::move(rules)), relay(std::move(options), router, sink, metrics, clock, confirmed, 1) {
     connect();
   }
 
@@ -42,7 +42,7 @@ class RelayBench {
   }
 
   SetClock clock;
-  OutboxRouter router{stream_rules()};
+  OutboxRouter router;
   HeldSink sink;
   RelayMetrics metrics{1};
   Relay relay;

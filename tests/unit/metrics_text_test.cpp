@@ -60,6 +60,7 @@ TEST_CASE("every metric of the documentation is there once all is known") {
                            "frontier_lsn",
                            "server_wal_lsn",
                            "events_total",
+                           "invalid_traceparent_total",
                            "transactions_total",
                            "in_flight_events",
                            "in_flight_bytes",

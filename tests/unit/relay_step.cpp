@@ -366,4 +366,24 @@ TEST_CASE("a relation that is not configured stops reading until the catalog has
   }
 }
 
+TEST_CASE("an event with an invalid traceparent is delivered, and counted by outbox") {
+  auto rules = stream_rules();
+  rules[0].headers = {{"traceparent", "{key}"}};
+  RelayBench bench(RelayOptions{}, Lsn{1000}, rules);
+  bench.source->add(begin_frame(Lsn{1092}, 1));
+  bench.source->add(insert_frame("1", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "good"));
+  bench.source->add(insert_frame("2", "no trace", "bad"));
+  bench.source->add(commit_frame(Lsn{1092}, Lsn{1100}));
+  bench.sink.room = 1;  // the second is tried more than once, and counted once
+  bench.step();
+  bench.step();
+  bench.sink.ack(0);
+  bench.step();
+  CHECK(bench.sink.value(0) == "bad");
+  bench.sink.ack(0);
+  bench.step();
+  CHECK(bench.relay.confirmed() == Lsn{1100});
+  CHECK(bench.metrics.invalid_traceparents(0).value() == 1);
+}
+
 }  // namespace walrelay::test

@@ -11,6 +11,7 @@
 
 #include "decoder/outbox_router.h"
 #include "decoder/presets.h"
+#include "tests/support/catch.h"
 
 namespace walrelay::test {
 
@@ -68,6 +69,19 @@ inline OutboxRules preset_rules(std::string preset, std::string table = "public.
   fill_from_preset(rules);
   return rules;
 }
+
+// One row of one table; `routed` points into it.
+struct OneRow {
+  OneRow(const OutboxRules& rules, std::initializer_list<TestColumn> columns,
+         std::initializer_list<std::optional<std::string_view>> values)
+      : router({rules}), table(kTableId, "public", "outbox", columns) {
+    REQUIRE(router.relation(table.describe()) == RelationUse::outbox);
+    routed = router.route(table.insert(values), kCommitTime);
+  }
+  OutboxRouter router;
+  TestTable table;
+  Routed routed;
+};
 
 inline std::string header(const OutboxEvent& event, std::string_view name) {
   for (const auto& one : event.headers) {

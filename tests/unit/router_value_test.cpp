@@ -11,19 +11,6 @@
 namespace walrelay::test {
 namespace {
 
-// One row of one table; `routed` points into it.
-struct OneRow {
-  OneRow(const OutboxRules& rules, std::initializer_list<TestColumn> columns,
-         std::initializer_list<std::optional<std::string_view>> values)
-      : router({rules}), table(kTableId, "public", "outbox", columns) {
-    REQUIRE(router.relation(table.describe()) == RelationUse::outbox);
-    routed = router.route(table.insert(values), kCommitTime);
-  }
-  OutboxRouter router;
-  TestTable table;
-  Routed routed;
-};
-
 std::string error_of(const OutboxRules& rules) {
   try {
     const OutboxRouter router({rules});
