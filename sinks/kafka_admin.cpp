@@ -111,6 +111,7 @@ class Inspection {
       if (topic.exists) owners.emplace_back(rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.name.c_str()));
     }
     std::vector<rd_kafka_ConfigResource_t*> resources;
+    resources.reserve(owners.size());
     for (const auto& owner : owners) resources.push_back(owner.get());
     rd_kafka_DescribeConfigs(client_.get(), resources.data(), resources.size(), nullptr, queue_.get());
     while (steady_clock::now() < deadline_) {
