@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "decoder/bytea.h"
+#include "decoder/cloud_event.h"
 #include "decoder/event_time.h"
 #include "decoder/topic_name.h"
 #include "decoder/trace_context.h"
@@ -74,7 +75,15 @@ void EventFiller::fill_part(const MappedPart& part, const BoundPart& bound, Row 
     return;
   }
   if (bound.dropped) return;
-  set_part(part, part.carries_id ? id_ : value_of(part, bound, row, scratch));
+  set_part(part, part.repeats == Repeats::nothing ? value_of(part, bound, row, scratch) : repeated(part, scratch));
+}
+
+// Parts are in the order of EventPart: what a header repeats is there already.
+NullableBytes EventFiller::repeated(const MappedPart& part, std::string& scratch) const {
+  if (part.repeats == Repeats::id) return id_;
+  scratch.clear();
+  if (!append_event_time(event_.timestamp_ms, scratch)) return std::nullopt;
+  return std::string_view(scratch);
 }
 
 NullableBytes EventFiller::value_of(const MappedPart& part, const BoundPart& bound, Row row, std::string& scratch) {
@@ -166,9 +175,24 @@ void EventFiller::check_traceparent() {
   }
 }
 
+// An attribute that is empty is not there, says the specification.
+void EventFiller::check_cloud_event() {
+  std::erase_if(headers_, [](const auto& h) {
+    return h.value.value_or("").empty() && (h.name.starts_with(kCloudEventPrefix) || h.name == kContentTypeHeader);
+  });
+  for (const auto name : kRequiredCloudEventHeaders) {
+    if (std::any_of(headers_.begin(), headers_.end(), [&](const auto& h) { return h.name == name; })) continue;
+    reject(FailureClass::mapping,
+           fmt::format("CloudEvents attribute \"{}\" is NULL or empty, and a CloudEvent needs it; give the row one, or "
+                       "change its template",
+                       name.substr(kCloudEventPrefix.size())));
+  }
+}
+
 Routed EventFiller::finish() {
   check_topic();
   if (mapping_->traced) check_traceparent();
+  if (mapping_->cloud_event) check_cloud_event();
   event_.id = id_.value_or(std::string_view{});
   event_.headers = headers_;
   if (!rejected_) return {RouteStatus::event, IgnoreReason::none, nullptr, event_};

@@ -31,12 +31,14 @@ class EventFiller {
  private:
   void fill_part(const MappedPart& part, const BoundPart& bound, Row row, std::string& scratch);
   [[nodiscard]] NullableBytes value_of(const MappedPart& part, const BoundPart& bound, Row row, std::string& scratch);
+  [[nodiscard]] NullableBytes repeated(const MappedPart& part, std::string& scratch) const;
   [[nodiscard]] NullableBytes decoded(const MappedPart& part, NullableBytes hex, std::string& scratch);
   void set_part(const MappedPart& part, NullableBytes value);
   void set_timestamp(NullableBytes text);
   void set_header(std::string_view name, NullableBytes value);
   void check_topic();
   void check_traceparent();
+  void check_cloud_event();
 
   const OutboxMapping* mapping_ = nullptr;
   OutboxEvent event_;

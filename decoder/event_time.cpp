@@ -1,8 +1,11 @@
 #include "decoder/event_time.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <iterator>
 
 namespace walrelay {
 namespace {
@@ -115,6 +118,19 @@ std::optional<std::int64_t> parse_event_time(std::string_view text) {
   const auto ms = digits_only ? parse_epoch_ms(text) : parse_calendar_ms(text);
   if (!ms || *ms <= 0) return std::nullopt;
   return ms;
+}
+
+bool append_event_time(std::int64_t ms, std::string& out) {
+  constexpr std::int64_t kYear10000Ms = 253'402'300'800'000;
+  if (ms >= kYear10000Ms) return false;
+  const auto since_1970 = std::chrono::milliseconds(ms);
+  const auto days = std::chrono::floor<std::chrono::days>(since_1970);
+  const std::chrono::year_month_day date{std::chrono::sys_days(days)};
+  const std::chrono::hh_mm_ss time(since_1970 - days);
+  fmt::format_to(std::back_inserter(out), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
+                 static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), time.hours().count(),
+                 time.minutes().count(), time.seconds().count(), time.subseconds().count());
+  return true;
 }
 
 std::int64_t commit_time_ms(std::int64_t commit_time) {

@@ -36,7 +36,7 @@ class MappingChecker {
 
   std::vector<std::string> problems() {
     for (const auto& part : mapping_.parts) {
-      if (!part.carries_id) check(part);
+      if (part.repeats == Repeats::nothing) check(part);
     }
     if (!processed_at_.empty() && !find(processed_at_)) {
       problems_.push_back(fmt::format("processed_at = \"{}\": {}", processed_at_, missing_column(processed_at_)));

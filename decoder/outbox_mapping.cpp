@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "decoder/bytea.h"
+#include "decoder/cloud_event.h"
 #include "decoder/message_fields.h"
 #include "decoder/rule_error.h"
 #include "decoder/trace_context.h"
@@ -60,7 +61,7 @@ class MappingCompiler {
   MappedPart& add(EventPart part, std::string label, std::string header, std::string_view text) {
     auto compiled = Template::compile(fmt::format("[[outbox]] {}, {}", mapping_.name, label), text);
     return mapping_.parts.emplace_back(
-        MappedPart{part, std::move(label), std::move(header), false, std::move(compiled)});
+        MappedPart{part, std::move(label), std::move(header), Repeats::nothing, std::move(compiled)});
   }
 
   [[nodiscard]] const MappedPart* find(EventPart part) const {
@@ -88,18 +89,27 @@ class MappingCompiler {
     const auto replaces_id = [&](const auto& header) { return header.first == rules_.id_header; };
     const auto& headers = rules_.headers;
     const auto own_id = std::find_if(headers.begin(), headers.end(), replaces_id);
-    const auto* const id = find(EventPart::id);
+    const auto* const id_part = find(EventPart::id);
+    const std::string id = id_part ? id_part->value.text() : "";
     if (own_id != headers.end()) {
       add_header(own_id->first, own_id->second);
-    } else if (id && !rules_.id_header.empty()) {
-      const std::string text = id->value.text();
-      add(EventPart::header, fmt::format("header \"{}\"", rules_.id_header), rules_.id_header, text).carries_id = true;
+    } else if (!id.empty() && !rules_.id_header.empty()) {
+      auto& header = add(EventPart::header, fmt::format("header \"{}\"", rules_.id_header), rules_.id_header, id);
+      header.repeats = Repeats::id;
     }
+    if (rules_.cloudevents) add_cloud_event(id);
     for (const auto& header : headers) {
       if (!replaces_id(header)) add_header(header.first, header.second);
     }
     const bool has_type = std::any_of(headers.begin(), headers.end(), [](const auto& h) { return h.first == "type"; });
     if (mapping_.of_messages && !has_type) add_header("type", "{type}");
+  }
+
+  void add_cloud_event(const std::string& id) {
+    mapping_.cloud_event = true;
+    for (const auto& header : cloud_event_headers(rules_, id)) {
+      add(EventPart::header, header.label, header.name, header.text).repeats = header.repeats;
+    }
   }
 
   void add_header(const std::string& name, const std::string& text) {

@@ -17,11 +17,14 @@ namespace walrelay {
 
 enum class EventPart : std::uint8_t { id, topic, key, value, timestamp, header };
 
+// What a header says again of its event, instead of filling a template.
+enum class Repeats : std::uint8_t { nothing, id, time };
+
 struct MappedPart {
   EventPart part{};
-  std::string label;        // as in the configuration: `key`, `header "type"`
-  std::string header;       // its name; "" for the other parts
-  bool carries_id = false;  // the header that repeats the event's id
+  std::string label;   // as in the configuration: `key`, `header "type"`
+  std::string header;  // its name; "" for the other parts
+  Repeats repeats = Repeats::nothing;
   Template value;
 };
 
@@ -30,7 +33,8 @@ struct OutboxMapping {
   bool of_messages = false;
   std::vector<MappedPart> parts;  // in the order of EventPart, headers in the order they are sent
   std::vector<std::string> optional_columns;
-  bool traced = false;  // an event may have a header traceparent
+  bool traced = false;       // an event may have a header traceparent
+  bool cloud_event = false;  // its headers have to make a CloudEvent
 };
 
 // Throws RuleError. An empty template means "none", so that a preset's can be taken away; topic and value cannot.

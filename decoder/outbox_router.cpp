@@ -179,7 +179,7 @@ std::string_view OutboxRouter::outbox_name(std::size_t outbox) const {
 
 std::string_view OutboxRouter::id_header(std::size_t outbox) const {
   const auto& parts = state_->outboxes.at(outbox).mapping.parts;
-  const auto found = std::ranges::find_if(parts, &MappedPart::carries_id);
+  const auto found = std::ranges::find(parts, Repeats::id, &MappedPart::repeats);
   return found == parts.end() ? std::string_view{} : std::string_view(found->header);
 }
 

@@ -22,6 +22,16 @@ struct RetentionRules {
   bool operator==(const RetentionRules&) const = default;
 };
 
+// [outbox.cloudevents]: CloudEvents 1.0 in binary mode, attributes as headers. Templates.
+struct CloudEventRules {
+  std::optional<std::string> source;                            // required
+  std::optional<std::string> type;                              // unset: as the header `type`
+  std::optional<std::string> subject;                           // unset: none
+  std::optional<std::string> dataschema;                        // unset: none
+  std::optional<std::string> datacontenttype;                   // unset: application/json; "": none
+  std::vector<std::pair<std::string, std::string>> extensions;  // name, template
+};
+
 struct OutboxRules {
   // Exactly one of the two is set.
   std::string table;     // "schema.table", exactly as in the catalog, split at the first dot
@@ -37,6 +47,7 @@ struct OutboxRules {
   std::optional<std::string> timestamp;                      // "{column}"; unset: the commit's time
   std::vector<std::pair<std::string, std::string>> headers;  // name, template; in the order they are sent
   std::string id_header = "id";                              // "" sends none
+  std::optional<CloudEventRules> cloudevents;
 
   // Column that is NULL until something else than walrelay has published the row; "" if there is none. Only read.
   std::string processed_at;

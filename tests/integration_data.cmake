@@ -3,6 +3,7 @@
 walrelay_integration_test(data_tests VERSIONS TIMEOUT 120
   SOURCES
     integration/bad_starts.cpp
+    integration/cloud_events.cpp
     integration/commits.cpp
     integration/line_sinks.cpp
     integration/message_outbox.cpp

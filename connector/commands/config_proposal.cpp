@@ -78,6 +78,7 @@ void append_outbox(std::string& out, const OutboxRules& rules) {
   if (!rules.processed_at.empty()) out += fmt::format("processed_at = {}\n", toml_string(rules.processed_at));
   if (rules.id_header != preset.id_header) out += fmt::format("id_header = {}\n", toml_string(rules.id_header));
   out += print_retention(rules);
+  out += print_cloudevents(rules);
 }
 
 void append_kafka(std::string& out, const SinkOptions& sink) {

@@ -89,7 +89,9 @@ void ConfigBuilder::apply(const Setting& setting) {
   const OutboxKey split = split_outbox_key(setting.key);
   if (std::get_if<OddValue>(&setting.value) != nullptr && setting.value == SettingValue(OddValue::empty_table) &&
       is_section(split.pattern)) {
-    if (split.outbox) outbox(setting, *split.outbox);
+    if (!split.outbox) return;
+    OutboxRules& rules = outbox(setting, *split.outbox);
+    if (split.pattern == "outbox.*.cloudevents") rules.cloudevents.emplace();  // and its rules are missed later
     return;
   }
   const KeyMatch match = find_option(setting.key);
@@ -150,13 +152,14 @@ void ConfigBuilder::set(const Target& target, const TemplateField& field) {
   field.place(outbox(target.setting, target.match.outbox)) = text_value(target.setting);
 }
 
-void ConfigBuilder::set(const Target& target, const HeadersField& /*field*/) {
+void ConfigBuilder::set(const Target& target, const HeadersField& field) {
   OutboxRules& rules = outbox(target.setting, target.match.outbox);
   if (target.match.rest.empty()) {
     if (target.setting.value == SettingValue(OddValue::empty_table)) return;
-    refuse(target.setting, "is a table; write headers = { name = \"{column}\" }");
+    refuse(target.setting, fmt::format("is a table; write {} = {{ name = \"{{column}}\" }}",
+                                       target.match.option->key.substr(target.match.option->key.rfind('.') + 1)));
   }
-  put(rules.headers, target.match.rest, text_value(target.setting));
+  put(field.place(rules), target.match.rest, text_value(target.setting));
 }
 
 void ConfigBuilder::set(const Target& target, const PolicyField& /*field*/) {

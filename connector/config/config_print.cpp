@@ -102,11 +102,11 @@ class OutboxLines {
     const auto& value = field.place(rules_);
     if (value) line(toml_string(*value), value == field.place(preset_));
   }
-  void add(const HeadersField& /*field*/) {
+  void add(const HeadersField& field) {
     Headers filled;
     Headers own;
-    for (const auto& header : rules_.headers) {
-      const auto& of_preset = preset_.headers;
+    for (const auto& header : field.place(rules_)) {
+      const auto& of_preset = field.place(preset_);
       const bool same = std::find(of_preset.begin(), of_preset.end(), header) != of_preset.end();
       (same ? filled : own).push_back(header);
     }
@@ -131,6 +131,7 @@ std::string print_outboxes(std::vector<OutboxRules>& outboxes) {
   for (OutboxRules& rules : outboxes) {
     text += "\n[[outbox]]\n" + OutboxLines(rules).text("outbox.*");
     text += print_retention(rules);
+    text += print_cloudevents(rules);
   }
   return text;
 }
@@ -171,6 +172,12 @@ std::string toml_string(std::string_view text) {
     }
   }
   return quoted + "\"";
+}
+
+std::string print_cloudevents(const OutboxRules& rules) {
+  if (!rules.cloudevents) return {};
+  OutboxRules copy = rules;
+  return "[outbox.cloudevents]\n" + OutboxLines(copy).text("outbox.*.cloudevents");
 }
 
 std::string print_option(const Option& option, Config& config) { return std::visit(PrintValue{config}, option.field); }

@@ -21,4 +21,7 @@ namespace walrelay {
 // The value of an option outside of any [[outbox]] as it is written in the file.
 [[nodiscard]] std::string print_option(const Option& option, Config& config);
 
+// [outbox.cloudevents] of an [[outbox]], to stand below it; "" if it has none.
+[[nodiscard]] std::string print_cloudevents(const OutboxRules& rules);
+
 }  // namespace walrelay

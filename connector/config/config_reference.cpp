@@ -172,9 +172,8 @@ std::string option_default(const Option& option) {
     const auto value = duration->place(rules);
     return value.count() == 0 ? std::string() : fmt::format("`{}`", toml_string(print_duration(value)));
   }
-  if (std::holds_alternative<TemplateField>(option.field) || std::holds_alternative<HeadersField>(option.field)) {
-    return "the preset's";
-  }
+  if (const auto* text = std::get_if<TemplateField>(&option.field)) return std::string(text->without);
+  if (const auto* headers = std::get_if<HeadersField>(&option.field)) return std::string(headers->without);
   const std::string value = print_option(option, defaults);
   return value.empty() ? value : fmt::format("`{}`", value);
 }

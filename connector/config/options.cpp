@@ -31,6 +31,9 @@ constexpr ChoiceField choice(std::span<const std::string_view> names) {
 
 SinkType& sink_type(Config& c) { return c.sink.type; }
 LogFormat& log_format(Config& c) { return c.log.format; }
+// Whoever sets a part of it wants it.
+CloudEventRules& cloud_event(OutboxRules& r) { return r.cloudevents ? *r.cloudevents : r.cloudevents.emplace(); }
+
 LogLevel& log_level(Config& c) { return c.log.level; }
 
 const std::array kOptions = std::to_array<Option>({
@@ -69,7 +72,8 @@ const std::array kOptions = std::to_array<Option>({
      "record value"},
     {"outbox.*.timestamp", TemplateField{[](OutboxRules& r) -> std::optional<std::string>& { return r.timestamp; }}, "",
      "record time, one {column}; without it the commit's time"},
-    {"outbox.*.headers", HeadersField{}, "", "record headers, a template for each name; one that is NULL is left out"},
+    {"outbox.*.headers", HeadersField{[](OutboxRules& r) -> auto& { return r.headers; }}, "",
+     "record headers, a template for each name; one that is NULL is left out"},
     {"outbox.*.id_header", RuleField{[](OutboxRules& r) -> std::string& { return r.id_header; }, any_text, "text"}, "",
      "header that carries the event id; empty: none"},
     {"outbox.*.processed_at",
@@ -91,6 +95,25 @@ const std::array kOptions = std::to_array<Option>({
     {"outbox.*.retention.batch",
      RuleCountField{[](OutboxRules& r) -> std::size_t& { return r.retention.batch; }, 1, 100'000}, "",
      "rows deleted by one statement; a pause follows each"},
+
+    {"outbox.*.cloudevents.source",
+     TemplateField{[](OutboxRules& r) -> auto& { return cloud_event(r).source; }, "required"}, "",
+     "where the event happened, a URI reference: /shop/orders"},
+    {"outbox.*.cloudevents.type",
+     TemplateField{[](OutboxRules& r) -> auto& { return cloud_event(r).type; }, "as the header `type`"}, "",
+     "what happened: com.example.{type}"},
+    {"outbox.*.cloudevents.subject",
+     TemplateField{[](OutboxRules& r) -> auto& { return cloud_event(r).subject; }, "none"}, "",
+     "what it happened to, within the source: {payload/orderId}"},
+    {"outbox.*.cloudevents.dataschema",
+     TemplateField{[](OutboxRules& r) -> auto& { return cloud_event(r).dataschema; }, "none"}, "",
+     "URI of the schema that the value follows"},
+    {"outbox.*.cloudevents.datacontenttype",
+     TemplateField{[](OutboxRules& r) -> auto& { return cloud_event(r).datacontenttype; }, "application/json"}, "",
+     "media type of the value; empty: none"},
+    {"outbox.*.cloudevents.extensions",
+     HeadersField{[](OutboxRules& r) -> auto& { return cloud_event(r).extensions; }, "none"}, "",
+     "extension attributes, a template for each name of a-z and 0-9; one that is NULL is left out"},
 
     {"sink.type", choice<SinkType, sink_type>(kSinkTypes), "--sink", "where events go"},
     {"sink.kafka", PropertiesField{}, "", "any librdkafka property, e.g. \"bootstrap.servers\" = \"broker:9092\""},
@@ -134,6 +157,8 @@ constexpr std::array kSections = std::to_array<Section>({
     {"outbox.*", "One [[outbox]], with two brackets, for each outbox table."},
     {"outbox.*.retention",
      "Rows that are published and no longer wanted are deleted; below the [[outbox]] that it is for."},
+    {"outbox.*.cloudevents",
+     "CloudEvents 1.0 in binary mode: attributes as headers `ce_...`; below the [[outbox]] that it is for."},
     {"sink", "Where events go."},
     {"sink.kafka", "Every librdkafka property, passed through."},
     {"sink.file", "For sink.type = \"file\"."},

@@ -11,7 +11,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "connector/config/config.h"
 
@@ -77,9 +79,13 @@ struct RuleDurationField {  // 0 in its place: not given
 
 struct TemplateField {
   std::optional<std::string>& (*place)(OutboxRules&);
+  std::string_view without = "the preset's";  // for the documentation: what holds where it is not given
 };
 
-struct HeadersField {};     // outbox.*.headers.NAME: a template each
+struct HeadersField {  // KEY.NAME: a template each
+  std::vector<std::pair<std::string, std::string>>& (*place)(OutboxRules&);
+  std::string_view without = "the preset's";
+};
 struct PolicyField {};      // delivery.on_error: a word, or a table by failure class
 struct PropertiesField {};  // sink.kafka.PROPERTY: handed to librdkafka
 

@@ -35,6 +35,13 @@ keep = "7d"
 max_rows = 1000000
 interval = "5m"
 batch = 500
+[outbox.cloudevents]
+source = "/shop/orders"
+type = "com.example.{type}"
+subject = "{payload/orderId}"
+dataschema = "https://example.com/{type}.json"
+datacontenttype = "application/json"
+extensions = { tenant = "{tenant}" }
 
 [[outbox]]
 messages = "outbox"
@@ -92,6 +99,14 @@ TEST_CASE("every key of the file arrives where it belongs") {
   CHECK(rules.id_header == "event-id");
   CHECK(rules.processed_at == "sent_at");
   CHECK(rules.retention == RetentionRules{milliseconds(604'800'000), 1'000'000, milliseconds(300'000), 500});
+  REQUIRE(config.outboxes[0].cloudevents);
+  CHECK(config.outboxes[0].cloudevents->source == "/shop/orders");
+  CHECK(config.outboxes[0].cloudevents->type == "com.example.{type}");
+  CHECK(config.outboxes[0].cloudevents->subject == "{payload/orderId}");
+  CHECK(config.outboxes[0].cloudevents->dataschema == "https://example.com/{type}.json");
+  CHECK(config.outboxes[0].cloudevents->datacontenttype == "application/json");
+  CHECK(config.outboxes[0].cloudevents->extensions ==
+        std::vector<std::pair<std::string, std::string>>{{"tenant", "{tenant}"}});
   CHECK(config.outboxes[1].messages == "outbox");
 
   CHECK(config.sink.type == SinkType::file);

@@ -31,6 +31,17 @@ TEST_CASE("what is configured wins over the preset") {
   CHECK(has("traceparent", "{trace_parent}"));
 }
 
+TEST_CASE("a CloudEvent is made by its section or by --set, and is not whole without its source") {
+  const std::string outbox = "[[outbox]]\ntable='a.b'\npreset='standard'\n";
+  CHECK_FALSE(config_of(outbox).outboxes[0].cloudevents);
+  CHECK(config_of(outbox, {{"outbox.0.cloudevents.source", "/shop", "--set"}}).outboxes[0].cloudevents->source ==
+        "/shop");
+  for (const auto* section : {"[outbox.cloudevents]\n", "[outbox.cloudevents]\nsubject='{id}'\n"}) {
+    CAPTURE(section);
+    CHECK_THAT(refusal_of(outbox + section), ContainsSubstring("a CloudEvent needs a source"));
+  }
+}
+
 TEST_CASE("topic and value make an outbox without a preset") {
   const Config config = config_of("[[outbox]]\ntable='a.b'\ntopic='orders'\nvalue='{payload}'\n");
   CHECK_FALSE(config.outboxes[0].key);

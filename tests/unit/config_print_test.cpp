@@ -52,6 +52,31 @@ TEST_CASE("a column that the configuration asks for by name stays required") {
   check_round_trip(config_of("[[outbox]]\ntable='a.b'\npreset='standard'\nkey='{trace_parent}'\n"));
 }
 
+TEST_CASE("a CloudEvent reads back as itself") {
+  const auto config = config_of(R"(
+[[outbox]]
+table = "a.b"
+preset = "standard"
+[outbox.cloudevents]
+source = "/shop/{payload/shop}"
+type = "com.example.{type|kebab}"
+subject = "{payload/orderId}"
+dataschema = "https://example.com/{type}.json"
+datacontenttype = ""
+extensions = { tenant = "{payload/tenant}", traceparent = "" }
+[[outbox]]
+table = "a.c"
+preset = "standard"
+)");
+  check_round_trip(config);
+  const auto again = config_of(print_config(config)).outboxes;
+  REQUIRE(again[0].cloudevents);
+  CHECK(again[0].cloudevents->source == "/shop/{payload/shop}");
+  CHECK(again[0].cloudevents->datacontenttype == "");
+  CHECK(again[0].cloudevents->extensions.size() == 2);
+  CHECK_FALSE(again[1].cloudevents);
+}
+
 TEST_CASE("everything that can be configured reads back as itself") {
   check_round_trip(config_of(R"(
 [postgres]

@@ -86,6 +86,22 @@ TEST_CASE("routing: JSON pointers, filters and bytea allocate nothing per event"
   CHECK(allocations_of_the_second(router, table.insert({"SomethingLongHasHappenedToAnOrder", kPayload, hex})) == 0);
 }
 
+TEST_CASE("routing: CloudEvents and tracing headers allocate nothing per event") {
+  auto rules = preset_rules("standard");
+  auto& cloud = rules.cloudevents.emplace();
+  cloud.source = "/shop/{payload/orderId}";
+  cloud.subject = "{payload/orderId}";
+  cloud.extensions = {{"tenant", "{payload/orderId|upper}"}};
+  OutboxRouter router({rules});
+  TestTable table(kTableId, "public", "outbox", {{"id"}, {"occurred_at"}, {"type"}, {"payload"}, {"trace_parent"}});
+  (void)router.relation(table.describe());
+  for (const std::string_view parent : {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "no trace"}) {
+    const auto row = table.insert(
+        {"354afe16-939a-4ea8-8e17-8bb0840b6886", "2024-02-29 12:34:56.789123+00", "OrderPlaced", kPayload, parent});
+    CHECK(allocations_of_the_second(router, row) == 0);
+  }
+}
+
 TEST_CASE("routing: messages allocate nothing per event") {
   OutboxRules rules;
   rules.messages = "outbox";
