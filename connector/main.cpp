@@ -51,10 +51,10 @@ struct Dispatch {
     return run_command(loaded, flags);
   }
   ExitCode operator()(const StatusFlags& flags) const { return status_command(config(Mapping::optional), flags); }
-  ExitCode operator()(const TailFlags& /*flags*/) const {
+  ExitCode operator()(const TailFlags& flags) const {
     const Config loaded = config(Mapping::required);
     require_outbox(loaded, line.name);
-    return tail_command(loaded);
+    return tail_command(loaded, flags);
   }
   ExitCode operator()(const ReplayFlags& flags) const {
     const Config loaded = config(Mapping::required);

@@ -13,5 +13,6 @@ walrelay_test(frontier_tests unit
     unit/skip_list_test.cpp
     unit/slot_verdict.cpp
     unit/status_policy.cpp
+    unit/tail_sink_test.cpp
   LIBRARIES connector PostgreSQL::PostgreSQL
 )

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "connector/commands/shell_completion.h"
+#include "connector/config/option_values.h"
 #include "connector/config/options.h"
 #include "connector/observe/version.h"
 #include "decoder/event_time.h"
@@ -42,19 +43,60 @@ constexpr const char* kCommonGroup = "Configuration";
 struct CommandName {
   std::string_view name;
   std::string_view summary;
+  std::string_view examples;
 };
 
 constexpr std::array kCommands = std::to_array<CommandName>({
-    {"init", "prepare an outbox: table, publication, slot, rights; proposes a configuration"},
-    {"check", "look at every precondition and say what is missing; exit status 0 or 1"},
-    {"run", "relay events until a signal ends it"},
-    {"status", "slots, how far they are behind, and who uses them"},
-    {"tail", "print events as JSON lines as they happen, confirming nothing"},
-    {"replay", "publish rows of the table, or dead letters, again"},
-    {"recover", "make a lost or missing slot anew and publish the rows that it would have brought"},
-    {"drop", "remove slot and publication; a forgotten slot fills the server's disk"},
-    {"config", "print the effective configuration, secrets as ***"},
-    {"completion", "print what makes a shell complete this command line"},
+    {"init", "prepare an outbox: table, publication, slot, rights; proposes a configuration",
+     R"(
+  walrelay init --dsn 'host=db dbname=shop' --table public.outbox > walrelay.toml
+  walrelay init -c walrelay.toml --print            shows the SQL and changes nothing
+  walrelay init -c walrelay.toml --backfill all     publishes the rows that are there, too
+)"},
+    {"check", "look at every precondition and say what is missing; exit status 0 or 1",
+     R"(
+  walrelay check -c walrelay.toml
+)"},
+    {"run", "relay events until a signal ends it",
+     R"(
+  walrelay run -c walrelay.toml
+  walrelay run -c walrelay.toml --drain                         until nothing is left, then ends
+  walrelay run -c walrelay.toml --set log.format=json
+)"},
+    {"status", "slots, how far they are behind, and who uses them",
+     R"(
+  walrelay status -c walrelay.toml
+)"},
+    {"tail", "print events as JSON lines as they happen, confirming nothing",
+     R"(
+  walrelay tail -c walrelay.toml
+  walrelay tail -c walrelay.toml --type OrderPlaced --limit 1   waits for the next of them
+  walrelay tail -c walrelay.toml --key 42 --header tenant=acme | jq .value
+)"},
+    {"replay", "publish rows of the table, or dead letters, again",
+     R"(
+  walrelay replay -c walrelay.toml --id 354afe16-939a-4ea8-8e17-8bb0840b6886
+  walrelay replay -c walrelay.toml --type OrderPlaced --since 2026-11-29 --until '2026-11-29 12:00:00+01'
+  walrelay replay -c walrelay.toml --dead-letters
+)"},
+    {"recover", "make a lost or missing slot anew and publish the rows that it would have brought",
+     R"(
+  walrelay recover -c walrelay.toml
+  walrelay recover -c walrelay.toml --backfill since='2026-11-29 12:00:00'
+)"},
+    {"drop", "remove slot and publication; a forgotten slot fills the server's disk",
+     R"(
+  walrelay drop -c walrelay.toml
+)"},
+    {"config", "print the effective configuration, secrets as ***",
+     R"(
+  walrelay config -c walrelay.toml
+  walrelay config --reference                       explains every setting
+)"},
+    {"completion", "print what makes a shell complete this command line",
+     R"(
+  source <(walrelay completion bash)
+)"},
 });
 
 // The library does not break long descriptions into lines.
@@ -108,10 +150,10 @@ class Parser {
     app_.footer(std::string(kExamples));
     app_.get_formatter()->label("SUBCOMMAND", "COMMAND");
     add_common(app_, "");  // also accepted before the command, but explained with it
-    for (const auto& [name, summary] : kCommands) {
+    for (const auto& [name, summary, examples] : kCommands) {
       CLI::App& command = *app_.add_subcommand(std::string(name), std::string(summary));
       command.group("Commands");
-      command.footer(std::string(kCommonFooter));
+      command.footer(fmt::format("\nExamples:{}{}", examples, name == "completion" ? "" : kCommonFooter));
       add_own(command, name);
       if (name != "completion") add_common(command, kCommonGroup);
     }
@@ -168,6 +210,7 @@ class Parser {
           ->check(CLI::Validator([](const std::string& id) { return id.empty() ? "is empty" : ""; }, ""));
     }
     if (name == "status") command.add_flag("--json", status_.json, "print JSON");
+    if (name == "tail") add_tail(command);
     if (name == "replay") add_replay(command);
     if (name == "recover") {
       add_backfill(command, recover_.backfill,
@@ -188,6 +231,23 @@ class Parser {
     }
   }
 
+  void add_tail(CLI::App& command) {
+    command.add_option("--topic", tail_.topic, "only events for this topic")->type_name("TOPIC");
+    command.add_option("--id", tail_.id, "only the event with this id")->type_name("ID");
+    command.add_option("--key", tail_.key, "only events with this record key")->type_name("KEY");
+    command.add_option("--type", tail_.type, "only events whose header \"type\" has this value")->type_name("TYPE");
+    add_pairs(command, command.get_help_ptr()->get_group(), "--header", "NAME=VALUE",
+              "only events with this header; may be repeated: all of them have to be there", "", headers_);
+    const auto limit = [this](const std::string& text) {
+      tail_.limit = parse_count(text);
+      if (!tail_.limit || *tail_.limit == 0) {
+        throw ConfigError(fmt::format("--limit: \"{}\" is no number of events; write 1 or more", text));
+      }
+    };
+    command.add_option_function<std::string>("--limit", limit, "end with status 0 after so many events")
+        ->type_name("N");
+  }
+
   void add_replay(CLI::App& command) {
     const auto time_into = [](std::optional<std::int64_t>& target, const char* flag) {
       return [&target, flag](const std::string& text) {
@@ -198,15 +258,17 @@ class Parser {
       };
     };
     auto& filter = replay_.filter;
-    command.add_option("--id", filter.ids, "the event with this id; may be repeated")
+    command.add_option("--id", filter.ids, "only the event with this id; may be repeated")
         ->type_name("ID")
         ->allow_extra_args(false);
-    command.add_option("--type", filter.type, "events of this type")->type_name("TYPE");
+    command.add_option("--type", filter.type, "only events of this type")->type_name("TYPE");
     command
-        .add_option_function<std::string>("--since", time_into(filter.since_ms, "--since"), "events of this time on")
+        .add_option_function<std::string>("--since", time_into(filter.since_ms, "--since"),
+                                          "only events of this time on: UTC, or with an offset")
         ->type_name("TIME");
     command
-        .add_option_function<std::string>("--until", time_into(filter.before_ms, "--until"), "events before this time")
+        .add_option_function<std::string>("--until", time_into(filter.before_ms, "--until"),
+                                          "only events before this time")
         ->type_name("TIME");
     command.add_flag("--dead-letters", replay_.dead_letters,
                      wrapped("the records of the dead-letter topic, to the topics that they were meant for, instead of "
@@ -335,7 +397,11 @@ class Parser {
     if (name == "check") line.command = check_;
     if (name == "run") line.command = run_;
     if (name == "status") line.command = status_;
-    if (name == "tail") line.command = TailFlags{};
+    if (name == "tail") {
+      for (const Setting& header : headers_)
+        tail_.headers.emplace_back(header.key, std::get<std::string>(header.value));
+      line.command = tail_;
+    }
     if (name == "replay") line.command = replay_;
     if (name == "recover") line.command = recover_;
     if (name == "drop") line.command = drop_;
@@ -347,11 +413,12 @@ class Parser {
   bool version_ = false;
   std::string file_;
   std::string shell_;
-  std::vector<Setting> flags_, properties_, sets_;
+  std::vector<Setting> flags_, properties_, sets_, headers_;
   InitFlags init_;
   CheckFlags check_;
   RunFlags run_;
   StatusFlags status_;
+  TailFlags tail_;
   ReplayFlags replay_;
   RecoverFlags recover_;
   DropFlags drop_;

@@ -11,8 +11,6 @@
 
 namespace walrelay {
 
-struct TailFlags {};
-
 struct ConfigFlags {
   bool reference = false;  // print docs/configuration.md
   bool man = false;        // print the manual page

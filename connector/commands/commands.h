@@ -1,8 +1,10 @@
 #pragma once
 // The subcommands. Each prints its result on stdout, the rest on stderr, and returns the exit status; none throws.
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "connector/backfill_choice.h"
@@ -33,6 +35,16 @@ struct StatusFlags {
   bool json = false;
 };
 
+// All that is set has to fit an event, for it to be printed.
+struct TailFlags {
+  std::optional<std::string> topic;
+  std::optional<std::string> id;
+  std::optional<std::string> key;
+  std::optional<std::string> type;                           // the value of the header "type"
+  std::vector<std::pair<std::string, std::string>> headers;  // name, value
+  std::optional<std::uint64_t> limit;                        // end after so many
+};
+
 struct DropFlags {
   bool yes = false;  // do not ask
 };
@@ -52,7 +64,7 @@ ExitCode init_command(const Config& config, const InitFlags& flags);
 ExitCode check_command(const Config& config, const CheckFlags& flags);
 ExitCode run_command(const Config& config, const RunFlags& flags);
 ExitCode status_command(const Config& config, const StatusFlags& flags);
-ExitCode tail_command(const Config& config);
+ExitCode tail_command(const Config& config, const TailFlags& flags);
 ExitCode replay_command(const Config& config, const ReplayFlags& flags);
 ExitCode recover_command(const Config& config, const RecoverFlags& flags);
 ExitCode drop_command(const Config& config, const DropFlags& flags);

@@ -8,6 +8,7 @@
 
 #include "connector/commands/command_support.h"
 #include "connector/commands/commands.h"
+#include "connector/commands/tail_sink.h"
 #include "connector/event_poll.h"
 #include "connector/observe/log.h"
 #include "connector/postgres/catalog.h"
@@ -34,12 +35,12 @@ Config tail_config(Config config) {
 
 class Tail {
  public:
-  explicit Tail(const Config& config)
+  Tail(const Config& config, const TailFlags& flags)
       : config_(tail_config(config)),
         observer_(query_conninfo(config_)),
         router_(config_.outboxes),
         metrics_(router_.outbox_count()),
-        sink_(make_sink(config_)),
+        sink_(make_sink(config_), flags),
         source_(replication_conninfo(config_.postgres.dsn, config_.postgres.slot), clock_.now()) {}
 
   ExitCode run() {
@@ -82,12 +83,13 @@ class Tail {
   }
 
   ExitCode stream() {
-    Relay relay({.delivery = config_.delivery}, router_, *sink_, metrics_, clock_, source_.history().flushed, 1);
+    Relay relay({.delivery = config_.delivery}, router_, sink_, metrics_, clock_, source_.history().flushed, 1);
     const auto timeout = observer_.exec("SELECT setting FROM pg_settings WHERE name = 'wal_sender_timeout'");
     relay.begin_session(source_, std::chrono::milliseconds(timeout[0].number("setting")), clock_.now());
     while (true) {
       if (const auto signal = signals_.take()) return code_of(*signal);
       const auto work = relay.step(clock_.now());
+      if (sink_.finished()) return ExitCode::done;
       if (relay.end() == RelayEnd::source_ended) return source_ended();
       if (relay.end() != RelayEnd::none) {
         say("walrelay tail: " + relay.end_reason());
@@ -119,7 +121,7 @@ class Tail {
     } else {
       poll.add_write_only(source_.descriptor(), source_.wants_write());
     }
-    poll.add(sink_->descriptor());
+    poll.add(sink_.descriptor());
     poll.add(signals_.descriptor());
     poll.wait(relay.deadline() - clock_.now());
   }
@@ -139,7 +141,7 @@ class Tail {
   PgConnection observer_;
   OutboxRouter router_;
   RelayMetrics metrics_;
-  std::unique_ptr<Sink> sink_;
+  TailSink sink_;
   ReplicationSource source_;
   bool slot_made_ = false;
   bool told_blockers_ = false;
@@ -148,10 +150,10 @@ class Tail {
 
 }  // namespace
 
-ExitCode tail_command(const Config& config) {
+ExitCode tail_command(const Config& config, const TailFlags& flags) {
   return guarded("tail", [&] {
     configure_log(config.log);
-    return Tail(config).run();
+    return Tail(config, flags).run();
   });
 }
 

@@ -2,8 +2,10 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <sstream>
 
 #include "tests/integration/admin_support.h"
+#include "tests/support/json_value.h"
 #include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
@@ -13,9 +15,8 @@ namespace {
 
 class TailProcess {
  public:
-  explicit TailProcess(AdminFixture& admin, const std::string& table = "public.outbox")
-      : process_(WALRELAY_PROGRAM, {"tail", "--dsn", admin.database().dsn(), "--slot", admin.name(), "--publication",
-                                    admin.name(), "--table", table, "--preset", "standard"}) {}
+  explicit TailProcess(AdminFixture& admin, std::vector<std::string> more = {})
+      : process_(WALRELAY_PROGRAM, arguments(admin, std::move(more))) {}
 
   [[nodiscard]] bool started() {
     return wait_until(seconds(20), [&] { return process_.errors().find("nothing is confirmed") != std::string::npos; });
@@ -26,6 +27,14 @@ class TailProcess {
   [[nodiscard]] Process& process() { return process_; }
 
  private:
+  static std::vector<std::string> arguments(AdminFixture& admin, std::vector<std::string> more) {
+    std::vector<std::string> all = {
+        "tail",       "--dsn",   admin.database().dsn(), "--slot",   admin.name(), "--publication",
+        admin.name(), "--table", "public.outbox",        "--preset", "standard"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
   Process process_;
 };
 
@@ -52,6 +61,22 @@ TEST_CASE("tail prints events from now on, moves no slot and leaves none behind"
   CHECK(tail.process().wait(seconds(10)) == ExitStatus{143, 0});
   CHECK(wait_until(seconds(10),
                    [&] { return admin.count("pg_replication_slots WHERE database = current_database()") == "1"; }));
+}
+
+TEST_CASE("tail prints what fits its filters, one object a line, and ends at its limit") {
+  AdminFixture admin;
+  REQUIRE(admin.init().status == 0);
+  TailProcess tail(admin, {"--type", "wanted", "--topic", "outbox.wanted", "--limit", "2"});
+  INFO(tail.process().errors());
+  REQUIRE(tail.started());
+  for (const auto* type : {"other", "wanted", "other", "wanted", "wanted"}) insert(admin, type);
+  CHECK(tail.process().wait(seconds(20)) == ExitStatus{0, 0});
+  std::istringstream lines(tail.process().output());
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    CHECK(json_value(line, "/topic") == "outbox.wanted");
+  }
+  CHECK(count == 2);
 }
 
 TEST_CASE("tail shows rows of partitions under the outbox that they belong to") {

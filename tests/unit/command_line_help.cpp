@@ -30,6 +30,10 @@ TEST_CASE("each command's --help shows its own flags and the common ones") {
       CHECK_THAT(help, ContainsSubstring(flag));
     }
   }
+  for (const auto* command :
+       {"init", "check", "run", "status", "tail", "replay", "recover", "drop", "config", "completion"}) {
+    CHECK_THAT(answer({command, "--help"}), ContainsSubstring("Examples:\n  ") && ContainsSubstring(command));
+  }
   CHECK_THAT(answer({"run", "--help"}), ContainsSubstring("--drain"));
   CHECK_THAT(answer({"drop", "--help"}), ContainsSubstring("--yes"));
 }

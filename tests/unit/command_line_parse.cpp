@@ -42,6 +42,22 @@ TEST_CASE("each command has its flags") {
   CHECK(flags_of<RecoverFlags>({"recover", "--backfill", "none"}).backfill->rows == BackfillChoice::Rows::none);
 }
 
+TEST_CASE("tail takes filters and a limit") {
+  const auto flags = flags_of<TailFlags>({"tail", "--topic", "t", "--id", "i", "--key", "k", "--type", "T", "--header",
+                                          "tenant=acme", "--header", "note=a=b", "--limit", "3"});
+  CHECK(flags.topic == "t");
+  CHECK(flags.id == "i");
+  CHECK(flags.key == "k");
+  CHECK(flags.type == "T");
+  CHECK(flags.headers == std::vector<std::pair<std::string, std::string>>{{"tenant", "acme"}, {"note", "a=b"}});
+  CHECK(flags.limit == 3);
+  CHECK_FALSE(flags_of<TailFlags>({"tail"}).limit);
+  for (const auto* number : {"0", "many", ""}) {
+    CHECK_THAT(refusal({"tail", "--limit", number}), ContainsSubstring("is no number of events"));
+  }
+  CHECK_THAT(refusal({"tail", "--header", "tenant"}), ContainsSubstring("--header: write --header NAME=VALUE"));
+}
+
 TEST_CASE("init takes the rows to publish, and none are as good as no flag") {
   CHECK(flags_of<InitFlags>({"init", "--backfill", "all"}).backfill->rows == BackfillChoice::Rows::all);
   CHECK(flags_of<InitFlags>({"init", "--backfill=since=2024-02-29"}).backfill->since_ms == 1'709'164'800'000);
