@@ -57,6 +57,7 @@ StepResult Relay::step(Instant now) {
     if (now >= status_.due()) send_status();
   }
   check_ends();
+  failure_log_.tell_rest(now);
   publish_metrics();
   return work;
 }

@@ -17,6 +17,7 @@
 #include "connector/covered_commits.h"
 #include "connector/delivery_policy.h"
 #include "connector/delivery_tag.h"
+#include "connector/failure_log.h"
 #include "connector/observe/metrics.h"
 #include "connector/progress_gate.h"
 #include "connector/source.h"
@@ -154,7 +155,8 @@ class Relay {
   void submit_dead_letters();
   void send_dead_letter(FailedEvent failed, const DeliveryTag& tag);
   void skip_named(const OutboxEvent& event);
-  void log_skipped(const Rejection& rejection, const DeliveryTag& tag);
+  void count_skipped(const Rejection& rejection, const DeliveryTag& tag);
+  void log_failed(EventFate fate, const Rejection& rejection, const DeliveryTag& tag);
   // `name`: what --skip knows the event by.
   void halt(const Rejection& rejection, const DeliveryTag& tag, const std::string& name);
   [[nodiscard]] std::string name_of(const FailedEvent& failed, const DeliveryTag& tag) const;
@@ -198,6 +200,7 @@ class Relay {
   Instant last_progress_{};
   Instant last_frame_{};
   Duration ask_after_{};  // of silence
+  FailureLog failure_log_;
   std::string halt_reason_;
   AckFrontier::Ordinal halted_at_ = 0;
   std::optional<Instant> drain_deadline_;

@@ -27,7 +27,7 @@ void Relay::on_failed(const DeliveryTag& tag, FailedEvent failed) {
     case OnError::dead_letter:
       return send_dead_letter(std::move(failed), tag);
     case OnError::skip:
-      log_skipped(failed.rejection, tag);
+      count_skipped(failed.rejection, tag);
       return settle(tag.ordinal);
   }
 }
@@ -57,16 +57,13 @@ void Relay::on_rejected(const OutboxEvent& event, const Rejection& rejection) {
       event_done(true);
       return send_dead_letter(own_event(event, rejection), tag);
     case OnError::skip:
-      log_skipped(rejection, tag);
+      count_skipped(rejection, tag);
       return event_done(false);
   }
 }
 
 void Relay::send_dead_letter(FailedEvent failed, const DeliveryTag& tag) {
-  log_warning("dead_letter", failed.rejection.reason,
-              {{"class", to_string(failed.rejection.failure_class)},
-               {"outbox", router_.outbox_name(tag.outbox)},
-               {"commit_lsn", frontier_.start_of(tag.ordinal).commit_lsn}});
+  log_failed(EventFate::dead_letter, failed.rejection, tag);
   DeliveryTag letter_tag = tag;
   letter_tag.kind = DeliveryTag::Kind::dead_letter;
   dead_letters_.emplace_back(std::move(failed), options_.delivery.dead_letter_topic, origin(tag), tag.outbox,
@@ -96,12 +93,13 @@ void Relay::skip_named(const OutboxEvent& event) {
   event_done(false);
 }
 
-void Relay::log_skipped(const Rejection& rejection, const DeliveryTag& tag) {
+void Relay::count_skipped(const Rejection& rejection, const DeliveryTag& tag) {
   metrics_.events(tag.outbox, EventResult::skipped).add(1);
-  log_warning("event_skipped", rejection.reason,
-              {{"class", to_string(rejection.failure_class)},
-               {"outbox", router_.outbox_name(tag.outbox)},
-               {"commit_lsn", frontier_.start_of(tag.ordinal).commit_lsn}});
+  log_failed(EventFate::skipped, rejection, tag);
+}
+
+void Relay::log_failed(EventFate fate, const Rejection& rejection, const DeliveryTag& tag) {
+  failure_log_.tell(fate, rejection, router_.outbox_name(tag.outbox), frontier_.start_of(tag.ordinal).commit_lsn, now_);
 }
 
 std::string Relay::name_of(const FailedEvent& failed, const DeliveryTag& tag) const {

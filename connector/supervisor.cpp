@@ -297,8 +297,7 @@ void Supervisor::back_off(const std::string& why, Instant now) {
   parts_.metrics.reconnects_source.add(1);
   parts_.board.set_last_error(why, parts_.clock.wall());
   parts_.board.block(ReadySubject::server, why);
-  if (std::exchange(last_logged_, why) != why)
-    log_warning("reconnecting", why, {{"slot", parts_.config.postgres.slot}});
+  if (told_.worth_telling(why, now)) log_warning("reconnecting", why, {{"slot", parts_.config.postgres.slot}});
   retry_at_ = now + backoff_.next();
   enter(Phase::backing_off, RelayState::connecting);
 }

@@ -20,6 +20,7 @@
 #include "connector/relay.h"
 #include "connector/replication_source.h"
 #include "connector/server_watch.h"
+#include "connector/told_reasons.h"
 
 namespace walrelay {
 
@@ -143,7 +144,7 @@ class Supervisor {
   std::optional<ExitCode> exit_;
   ExitCode exit_after_finish_ = ExitCode::done;
   Instant statistics_due_{};
-  std::string last_logged_;
+  ToldReasons told_;
   bool stalled_ = false;
   std::optional<Instant> sink_away_since_;
   std::string sink_trouble_;  // why it cannot be reached, as the log has it; "" if it has nothing

@@ -97,7 +97,12 @@ std::string Supervisor::not_published(const std::string& table) const {
 // A stream goes on without the ordinary connection; lag, a shutdown and the slot's state are not seen then.
 void Supervisor::report_queries(Instant now) {
   if (watch_.facts() || phase_ != Phase::streaming) {
-    if (queries_away_since_) parts_.board.unblock(ReadySubject::queries);
+    if (!queries_away_since_) return;
+    parts_.board.unblock(ReadySubject::queries);
+    if (watch_.facts() && now - *queries_away_since_ >= kAwayTold) {
+      told_.clear();
+      log_info("queries_connected", "the ordinary connection is back");
+    }
     queries_away_since_.reset();
     return;
   }
@@ -105,7 +110,7 @@ void Supervisor::report_queries(Instant now) {
   const auto& why = watch_.failure().message;
   if (now - *queries_away_since_ < kAwayTold || why.empty()) return;
   parts_.board.block(ReadySubject::queries, why);
-  if (std::exchange(last_logged_, why) != why) log_warning("queries_away", why);
+  if (told_.worth_telling(why, now)) log_warning("queries_away", why);
 }
 
 void Supervisor::report_publication() {

@@ -33,7 +33,7 @@ void Supervisor::wait_for_facts(Instant now) {
     if (classify(failure.sqlstate, failure.message) == PgTrouble::permanent) {
       return stop(ExitCode::cannot_start, failure.message);
     }
-    if (std::exchange(last_logged_, failure.message) != failure.message) log_warning("server_away", failure.message);
+    if (told_.worth_telling(failure.message, now)) log_warning("server_away", failure.message);
     parts_.board.block(ReadySubject::server, failure.message);
     enter(Phase::waiting, RelayState::connecting);
     return;
@@ -54,14 +54,16 @@ bool Supervisor::slot_is_usable(const ServerFacts& facts) {
       // Our own connection that broke: the server has not noticed yet. No other instance is at work, so we are not
       // ready.
       if (facts.slot && facts.slot->active_pid == own_walsender_) return false;
-      if (phase_ != Phase::standby) log_info("standby", verdict.reason, {{"slot", postgres.slot}});
+      if (phase_ != Phase::standby) {
+        told_.clear();
+        log_info("standby", verdict.reason, {{"slot", postgres.slot}});
+      }
       parts_.board.unblock(ReadySubject::server);
       gap_seen_ = false;
       enter(Phase::standby, RelayState::standby);
       return false;
     case SlotVerdict::Kind::not_yet:
-      if (std::exchange(last_logged_, verdict.reason) != verdict.reason)
-        log_warning("server_is_standby", verdict.reason);
+      if (told_.worth_telling(verdict.reason, parts_.clock.now())) log_warning("server_is_standby", verdict.reason);
       parts_.board.block(ReadySubject::server, verdict.reason);
       enter(Phase::waiting, RelayState::connecting);
       return false;
@@ -181,7 +183,7 @@ void Supervisor::start_stream() {
 void Supervisor::begin_streaming(Instant now) {
   relay_->begin_session(*source_, watch_.sender_timeout(), now);
   backoff_.reset();
-  last_logged_.clear();
+  told_.clear();
   own_walsender_ = source_->backend_pid();
   gap_seen_ = false;
   enter(Phase::streaming, RelayState::streaming);

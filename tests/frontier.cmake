@@ -3,6 +3,7 @@ walrelay_test(frontier_tests unit
   SOURCES
     unit/ack_frontier.cpp
     unit/delivery_tag.cpp
+    unit/failure_log_test.cpp
     unit/progress_gate.cpp
     unit/progress_record.cpp
     unit/progress_verdict.cpp

@@ -6,6 +6,7 @@ walrelay_integration_test(data_tests VERSIONS TIMEOUT 120
     integration/cloud_events.cpp
     integration/commits.cpp
     integration/line_sinks.cpp
+    integration/log_lines.cpp
     integration/message_outbox.cpp
     integration/names_and_sessions.cpp
     integration/partitioner.cpp

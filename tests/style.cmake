@@ -16,6 +16,7 @@ walrelay_style_test(marks "nothing is marked unfinished")
 walrelay_style_test(links "links between pages lead somewhere")
 walrelay_style_test(names "every test case can be called by its name")
 walrelay_style_test(runbooks "every alert has its section in the runbook")
+walrelay_style_test(log-events "every log event is in the runbook")
 walrelay_style_test(yaml "every YAML file is YAML")
 
 # promtool is in Debian's package prometheus.

@@ -5,11 +5,11 @@
 
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <iterator>
 #include <mutex>
 
 #include "connector/observe/time_text.h"
+#include "connector/write_all.h"
 #include "sinks/json_writer.h"
 #include "sinks/utf8.h"
 
@@ -20,6 +20,7 @@ struct LogTarget {
   std::atomic<LogFormat> format = LogFormat::text;
   std::atomic<LogLevel> level = LogLevel::info;
   std::atomic<int> descriptor = STDERR_FILENO;
+  std::atomic<bool> over_bar = false;
   std::mutex writing;  // a line that write(2) takes in parts stays in one piece
 };
 
@@ -148,15 +149,6 @@ void append_json(std::string& out, const LogRecord& record) {
   json.end_object();
 }
 
-void write_all(int descriptor, std::string_view line) {
-  while (!line.empty()) {
-    const auto written = ::write(descriptor, line.data(), line.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // stderr itself is closed or full: there is nowhere to report it
-    line.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 }  // namespace
 
 void configure_log(const LogOptions& options) { configure_log(options, STDERR_FILENO); }
@@ -166,6 +158,8 @@ void configure_log(const LogOptions& options, int descriptor) {
   target().level = options.level;
   target().descriptor = descriptor;
 }
+
+void log_over_bar(bool drawn) { target().over_bar = drawn; }
 
 bool log_enabled(LogLevel level) { return level >= target().level.load(std::memory_order_relaxed); }
 
@@ -180,7 +174,7 @@ void append_log_line(std::string& out, LogFormat format, const LogRecord& record
 
 void log_line(LogLevel level, std::string_view event, std::string_view message, LogFields fields) {
   if (!log_enabled(level)) return;
-  std::string line;
+  std::string line = target().over_bar ? "\r\033[K" : "";
   append_log_line(line, target().format, {SystemClock().wall(), level, event, message, fields});
   const std::lock_guard lock(target().writing);
   write_all(target().descriptor, line);

@@ -13,11 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <variant>
 
 #include "connector/clock.h"
@@ -66,6 +64,10 @@ using LogFields = std::initializer_list<LogField>;
 void configure_log(const LogOptions& options);
 void configure_log(const LogOptions& options, int descriptor);
 
+// While a progress bar stands in the last line of the terminal, each line takes its place; the bar is drawn again
+// below.
+void log_over_bar(bool drawn);
+
 // For callers whose fields are costly to make.
 [[nodiscard]] bool log_enabled(LogLevel level);
 
@@ -97,31 +99,5 @@ struct LogRecord {
 
 // Appends the line, with its line break; control characters inside are escaped, so a record is always one line.
 void append_log_line(std::string& out, LogFormat format, const LogRecord& record);
-
-// Holds back a line that repeats; one throttle for one event, owned by who logs it.
-//
-//   if (const auto held_back = throttle.pass(now)) log_warning("sink_away", why, {{"repeats", *held_back}});
-class LogThrottle {
- public:
-  explicit LogThrottle(Duration at_most_every) : at_most_every_(at_most_every) {}
-
-  // How many calls were held back since the last that passed; nullopt: hold this one back.
-  [[nodiscard]] std::optional<std::uint64_t> pass(Instant now) {
-    if (last_passed_ && now - *last_passed_ < at_most_every_) {
-      ++held_back_;
-      return std::nullopt;
-    }
-    last_passed_ = now;
-    return std::exchange(held_back_, 0);
-  }
-
-  // What is logged has changed (another reason, or all was well in between): the next one passes.
-  void reset() { last_passed_.reset(); }
-
- private:
-  Duration at_most_every_;
-  std::optional<Instant> last_passed_;
-  std::uint64_t held_back_ = 0;
-};
 
 }  // namespace walrelay

@@ -4,8 +4,6 @@
 
 #include <utility>
 
-#include "connector/observe/log.h"
-
 namespace walrelay {
 namespace {
 
@@ -79,6 +77,7 @@ void EventPublisher::pulse() {
     throw PublishStopped(*signal == SIGINT ? ExitCode::interrupted : ExitCode::terminated,
                          fmt::format("ended by a signal; {}", tally_.to_string()));
   }
+  failure_log_.tell_rest(now());
   const auto health = sink_.health();
   meter_.show(tally_.settled(), health.reachable ? "" : health.why, now());
 }
@@ -118,8 +117,7 @@ void EventPublisher::on_failed(std::size_t outbox, bool dead_letter, FailedEvent
   const auto policy = dead_letter ? OnError::halt : options_.policy(failed.rejection.failure_class);
   if (policy == OnError::halt) halt(outbox, dead_letter, failed.rejection);
   if (policy == OnError::skip) return skip(outbox, failed.rejection);
-  log_warning("dead_letter", failed.rejection.reason,
-              {{"class", to_string(failed.rejection.failure_class)}, {"outbox", outboxes_[outbox]}});
+  failure_log_.tell(EventFate::dead_letter, failed.rejection, outboxes_[outbox], std::nullopt, now());
   const EventOrigin origin{outboxes_[outbox], position_, 0, time_};
   dead_letters_.emplace_back(std::move(failed), options_.dead_letter_topic, origin, outbox, tag_of(outbox, true));
 }
@@ -137,8 +135,7 @@ void EventPublisher::submit_dead_letters() {
 
 void EventPublisher::skip(std::size_t outbox, const Rejection& rejection) {
   ++tally_.skipped;
-  log_warning("event_skipped", rejection.reason,
-              {{"class", to_string(rejection.failure_class)}, {"outbox", outboxes_[outbox]}});
+  failure_log_.tell(EventFate::skipped, rejection, outboxes_[outbox], std::nullopt, now());
 }
 
 void EventPublisher::halt(std::size_t outbox, bool dead_letter, const Rejection& rejection) const {

@@ -16,6 +16,7 @@
 #include "connector/delivery_policy.h"
 #include "connector/event_poll.h"
 #include "connector/exit_code.h"
+#include "connector/failure_log.h"
 #include "connector/publish/row_meter.h"
 #include "sinks/dead_letter.h"
 #include "sinks/sink.h"
@@ -83,6 +84,7 @@ class EventPublisher {
   std::deque<DeadLetter> dead_letters_;  // to be submitted before anything else
   std::uint64_t submitted_ = 0;
   std::uint64_t in_flight_ = 0;
+  FailureLog failure_log_;
   PublishTally tally_;
 };
 

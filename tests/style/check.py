@@ -151,6 +151,18 @@ def check_runbooks():
     return wrong
 
 
+def check_log_events():
+    """Whoever watches the log finds each event's name in the runbook, and none that is never logged."""
+    page = "docs/operations.md"
+    call = re.compile(r'\blog_(?:debug|info|warning|error|line)\(\s*(?:[^";]*,\s*)?"(\w+)"')
+    logged = {event: name for name in sources(".cpp") if name.startswith(("connector/", "sinks/"))
+              for event in call.findall((ROOT / name).read_text(encoding="utf-8"))}
+    section = (ROOT / page).read_text(encoding="utf-8").partition("\n## Log lines\n")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE))
+    wrong = [f"{name}: event {event}: {page}, Log lines, does not have it" for event, name in sorted(logged.items()) if event not in listed]
+    return wrong + [f"{page}: event {event}: is never logged" for event in sorted(listed - set(logged))]
+
+
 def check_yaml():
     """The templates of the chart are no YAML before Helm has rendered them."""
     files = [name for name in tracked_files() if name.endswith((".yml", ".yaml")) and "/templates/" not in name]
@@ -170,6 +182,7 @@ CHECKS = {
     "links": check_links,
     "names": check_names,
     "runbooks": check_runbooks,
+    "log-events": check_log_events,
     "yaml": check_yaml,
 }
 

@@ -1,7 +1,5 @@
 #include "connector/observe/log.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
 #include <thread>
@@ -9,6 +7,7 @@
 
 #include "connector/observe/time_text.h"
 #include "tests/support/catch.h"
+#include "tests/support/caught_log.h"
 #include "tests/support/json_value.h"
 
 namespace walrelay::test {
@@ -21,32 +20,6 @@ std::string line(LogFormat format, std::string_view message, LogFields fields = 
   append_log_line(out, format, {kTime, LogLevel::warning, "some_event", message, fields});
   return out;
 }
-
-// Catches what is logged, through a pipe.
-class CaughtLog {
- public:
-  explicit CaughtLog(const LogOptions& options) {
-    REQUIRE(::pipe(ends_) == 0);
-    configure_log(options, ends_[1]);
-  }
-  ~CaughtLog() {
-    configure_log({});
-    ::close(ends_[0]);
-    ::close(ends_[1]);
-  }
-  CaughtLog(const CaughtLog&) = delete;
-  CaughtLog& operator=(const CaughtLog&) = delete;
-
-  std::string read_some() {
-    char buffer[65'536];
-    const auto got = ::read(ends_[0], buffer, sizeof buffer);
-    REQUIRE(got > 0);
-    return {buffer, static_cast<std::size_t>(got)};
-  }
-
- private:
-  int ends_[2] = {-1, -1};
-};
 
 }  // namespace
 
@@ -125,24 +98,6 @@ TEST_CASE("lines of many threads do not mix") {
     CHECK(json_value(all.substr(at, all.find('\n', at) - at), "/message") == std::string(150, 'x'));
   }
   CHECK(lines == kThreads * kLines);
-}
-
-TEST_CASE("a throttle lets one line through in its time and counts the others") {
-  LogThrottle throttle(std::chrono::seconds(10));
-  const Instant start{};
-  CHECK(throttle.pass(start) == 0U);
-  CHECK_FALSE(throttle.pass(start + std::chrono::seconds(1)));
-  CHECK_FALSE(throttle.pass(start + std::chrono::seconds(9)));
-  CHECK(throttle.pass(start + std::chrono::seconds(10)) == 2U);
-  CHECK_FALSE(throttle.pass(start + std::chrono::seconds(11)));
-}
-
-TEST_CASE("a throttle that was reset lets the next line through at once") {
-  LogThrottle throttle(std::chrono::seconds(10));
-  CHECK(throttle.pass(Instant{}) == 0U);
-  CHECK_FALSE(throttle.pass(Instant{}));
-  throttle.reset();
-  CHECK(throttle.pass(Instant{}) == 1U);
 }
 
 TEST_CASE("times before 2000 are printed right") {
