@@ -1,9 +1,14 @@
 #pragma once
-// How far a command that publishes rows has come, on stderr: a line every few seconds, or on a terminal one line that
-// is redrawn. Thread: one.
+// How far a command that publishes rows has come, on stderr. On a terminal a bar, one line that is redrawn; elsewhere a
+// line every few seconds. Thread: one.
+//
+//   backfill [########------------]  40 %  2000 of 5000 rows, 500 rows/s, 6 s left
+
+#include <unistd.h>
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "connector/clock.h"
 
@@ -11,8 +16,11 @@ namespace walrelay {
 
 class RowMeter {
  public:
-  // `what`: "backfill". Says nothing before expect().
-  RowMeter(std::string what, Instant now);
+  // `what`: "backfill". Until expect() only a terminal is told that rows are counted.
+  RowMeter(std::string what, Instant now, int descriptor = STDERR_FILENO);
+  ~RowMeter();  // what comes next begins on a line of its own
+  RowMeter(const RowMeter&) = delete;
+  RowMeter& operator=(const RowMeter&) = delete;
 
   // How many rows there are; the rate counts from here.
   void expect(std::uint64_t total, Instant now);
@@ -21,14 +29,21 @@ class RowMeter {
   // The last line, in any case.
   void finish(std::uint64_t done, Instant now);
 
-  // "backfill: 1200 of 5000 rows, 400 rows/s, about 10 s left"
+  // "backfill: 1200 of 5000 rows (24 %), 400 rows/s, about 10 s left"
   [[nodiscard]] std::string line(std::uint64_t done, Instant now) const;
+  // As above, without regard to the terminal's width.
+  [[nodiscard]] std::string bar(std::uint64_t done, Instant now) const;
 
  private:
+  [[nodiscard]] std::string pace(std::uint64_t done, Instant now) const;
   void print(std::uint64_t done, std::string_view waiting, Instant now);
+  void draw(std::string text);
+  void end_bar();
 
-  std::string what_;
-  bool terminal_;
+  const std::string what_;
+  const int descriptor_;
+  const bool terminal_;
+  bool drawn_ = false;
   bool expecting_ = false;
   std::uint64_t total_ = 0;
   Instant begin_;

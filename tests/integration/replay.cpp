@@ -66,6 +66,28 @@ TEST_CASE("replay publishes the rows that id, type and time choose, as they were
   CHECK_THAT(missing.errors, ContainsSubstring("1 of the 2 ids were not found"));
 }
 
+TEST_CASE("replay draws a bar on a terminal, and nothing of it elsewhere") {
+  Replay setting;
+  auto& outbox = setting.outbox();
+  for (int hour = 1; hour <= 3; ++hour) setting.insert("A", hour, "1");
+  const auto plain = setting.replay({"--type", "A"});
+  CHECK(plain.status == 0);
+  CHECK_THAT(plain.errors, ContainsSubstring("replay: 3 of 3 rows (100 %)"));
+  CHECK(plain.errors.find_first_of("\r\033") == std::string::npos);
+
+  TempDir directory;
+  const auto file = directory.file("relay.toml");
+  write_file(file, outbox.configuration());
+  ProcessOptions options;
+  options.environment = {{"TERM", "xterm"}};
+  const auto drawn = run_command(
+      "script", {"-qec", fmt::format("'{}' replay -c '{}' --type A", walrelay_program(), file), "/dev/null"}, options);
+  INFO(drawn.output + drawn.errors);
+  CHECK(drawn.status == 0);
+  CHECK_THAT(drawn.output, ContainsSubstring("\rreplay [####################] 100 %  3 of 3 rows"));
+  CHECK_THAT(drawn.output, ContainsSubstring("\033[K\r\n3 rows published"));
+}
+
 TEST_CASE("without a filter replay asks, and with yes it publishes everything") {
   Replay setting;
   setting.insert("A", 1, "1");

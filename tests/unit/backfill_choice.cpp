@@ -1,8 +1,7 @@
-// --backfill, and what is shown while rows are published.
+// --backfill.
 
 #include "connector/backfill_choice.h"
 
-#include "connector/publish/row_meter.h"
 #include "tests/support/catch.h"
 
 namespace walrelay::test {
@@ -24,15 +23,6 @@ TEST_CASE("a backfill is of no, unprocessed or all rows, or of those since a tim
     CAPTURE(wrong);
     CHECK_FALSE(parse_backfill_choice(wrong));
   }
-}
-
-TEST_CASE("the meter tells the rate and the time that is left") {
-  const Instant begin{};
-  RowMeter meter("backfill", begin);
-  meter.expect(5000, begin);
-  CHECK(meter.line(0, begin + std::chrono::seconds(3)) == "backfill: 0 of 5000 rows");
-  CHECK(meter.line(1000, begin + std::chrono::seconds(2)) == "backfill: 1000 of 5000 rows, 500 rows/s, about 8 s left");
-  CHECK(meter.line(5000, begin + std::chrono::seconds(10)) == "backfill: 5000 of 5000 rows, 500 rows/s");
 }
 
 }  // namespace
