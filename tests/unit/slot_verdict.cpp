@@ -25,7 +25,8 @@ ServerFacts healthy() {
                          .database = "shop",
                          .wal_status = "reserved",
                          .confirmed = Lsn{0x400},
-                         .retained_bytes = 256};
+                         .retained_bytes = 256,
+                         .safe_bytes = std::nullopt};
   return facts;
 }
 
