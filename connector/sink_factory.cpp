@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "connector/observe/log.h"
+#include "connector/told_reasons.h"
 #include "sinks/file_sink.h"
 #include "sinks/kafka_sink.h"
 #include "sinks/sink_error.h"
@@ -25,23 +26,31 @@ LogLevel log_level(SinkLogLevel level) {
   return LogLevel::error;
 }
 
-void log_sink(SinkLogLevel level, std::string_view text) { log_line(log_level(level), "sink", text); }
-
 SinkLimits limits(const DeliveryOptions& delivery) {
   return {.in_flight_events_max = delivery.max_in_flight, .in_flight_bytes_max = delivery.max_in_flight_bytes};
 }
 
 }  // namespace
 
+// librdkafka says every half minute for each broker that it cannot be reached, with figures at the end that differ.
+SinkLog sink_log() {
+  return [told = ToldReasons()](SinkLogLevel level, std::string_view text) mutable {
+    const bool trouble = level == SinkLogLevel::warning || level == SinkLogLevel::error;
+    const auto reason = text.substr(0, text.find(" (after "));
+    if (trouble && !told.worth_telling(reason, std::chrono::steady_clock::now())) return;
+    log_line(log_level(level), "sink", text);
+  };
+}
+
 std::unique_ptr<Sink> make_sink(const Config& config) {
   switch (config.sink.type) {
     case SinkType::kafka:
       return std::make_unique<KafkaSink>(
-          KafkaSinkOptions{config.sink.kafka, limits(config.delivery), config.delivery.progress_topic, log_sink});
+          KafkaSinkOptions{config.sink.kafka, limits(config.delivery), config.delivery.progress_topic, sink_log()});
     case SinkType::stdout_lines:
-      return std::make_unique<FileSink>(LineFile::standard_output(), limits(config.delivery), log_sink);
+      return std::make_unique<FileSink>(LineFile::standard_output(), limits(config.delivery), sink_log());
     case SinkType::file:
-      return std::make_unique<FileSink>(LineFile::open(config.sink.file_path), limits(config.delivery), log_sink);
+      return std::make_unique<FileSink>(LineFile::open(config.sink.file_path), limits(config.delivery), sink_log());
   }
   throw SinkConfigError("sink.type has no sink");
 }

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "connector/sink_factory.h"
 #include "connector/told_reasons.h"
 #include "tests/support/catch.h"
 #include "tests/support/caught_log.h"
@@ -112,6 +113,17 @@ TEST_CASE("a trouble that lasts is told again only now and then, and at once aft
   CHECK(lines == 2 * 12);
   told.clear();
   CHECK(told.worth_telling("refused", start + 1h));
+}
+
+TEST_CASE("what a client library says of a broker again and again is logged once in a while") {
+  CaughtLog log(kJson);
+  const auto say = sink_log();
+  for (int i = 0; i < 100; ++i) {
+    say(SinkLogLevel::error, "broker-1: Connect failed (after 0ms in state CONNECT, " + std::to_string(i) + " more)");
+    say(SinkLogLevel::error, "broker-2: Connect failed (after 0ms in state CONNECT)");
+    say(SinkLogLevel::info, "metadata");
+  }
+  CHECK(log.read_lines().size() == 102);
 }
 
 }  // namespace walrelay::test
