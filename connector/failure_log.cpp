@@ -41,12 +41,13 @@ void FailureLog::tell(EventFate fate, const Rejection& rejection, std::string_vi
 void FailureLog::tell_rest(Instant now) {
   if (!has_rest_) return;
   has_rest_ = false;
-  for (std::size_t fate = 0; fate < named_.size(); ++fate) {
-    for (std::size_t index = 0; index < named_[fate].size(); ++index) {
-      auto& named = named_[fate][index];
+  for (const auto fate : {EventFate::skipped, EventFate::dead_letter}) {
+    auto& of_fate = named_[static_cast<std::size_t>(fate)];
+    for (std::size_t index = 0; index < of_fate.size(); ++index) {
+      auto& named = of_fate[index];
       if (named.more == 0) continue;
       if (now - named.since >= kWhile) {
-        tell_more(static_cast<EventFate>(fate), static_cast<FailureClass>(index), named);
+        tell_more(fate, static_cast<FailureClass>(index), named);
       } else {
         has_rest_ = true;
       }
