@@ -41,6 +41,7 @@ Supervisor::Supervisor(SupervisorParts parts, std::uint64_t seed)
     : parts_(std::move(parts)),
       watch_([this] { return query_conninfo(parts_.connection()); }, parts_.config.postgres.slot,
              parts_.config.postgres.publication, tables_of(parts_.config), seed),
+      retention_([this] { return query_conninfo(parts_.connection()); }, parts_.config, parts_.metrics, parts_.clock),
       sink_(parts_.make_sink()),
       backoff_({}, seed + 1),
       sink_backoff_({}, seed + 2) {}
@@ -67,6 +68,7 @@ ExitCode Supervisor::run(bool drain) {
 void Supervisor::step(Instant now) {
   take_signals(now);
   watch_.step(now, watch_readable_);
+  retention_.step(now, retained_stream());
   // Without a relay the sink is still to take in its errors and answers, or a standby would not know that it is there.
   work_ = relay_ ? relay_->step(now) : StepResult{.deliveries = sink_->collect(kCollectedMax).size()};
   switch (phase_) {
@@ -153,6 +155,12 @@ void Supervisor::resolve_relation() {
 
 void Supervisor::check_drain_target(Instant now) {
   if (drain_target_ && relay_->confirmed() >= *drain_target_) relay_->drain(now + parts_.config.delivery.drain_timeout);
+}
+
+// Only the instance that streams deletes rows, and one that is about to end has no time for it.
+std::optional<Retention::Stream> Supervisor::retained_stream() const {
+  if (phase_ != Phase::streaming || signal_ || drain_requested_ || relay_->end() != RelayEnd::none) return std::nullopt;
+  return Retention::Stream{relay_->confirmed(), own_walsender_};
 }
 
 // A server that shuts down waits for us; one whose shutdown we cannot see is not to wait for a sink that is away.

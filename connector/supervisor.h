@@ -19,6 +19,7 @@
 #include "connector/read_pace.h"
 #include "connector/relay.h"
 #include "connector/replication_source.h"
+#include "connector/retention.h"
 #include "connector/server_watch.h"
 #include "connector/told_reasons.h"
 
@@ -96,6 +97,7 @@ class Supervisor {
   void wait_for_sink(Instant now);
   void resolve_relation();
   void check_drain_target(Instant now);
+  [[nodiscard]] std::optional<Retention::Stream> retained_stream() const;
 
   void back_off(const std::string& why, Instant now);
   void enter(Phase phase, RelayState state);
@@ -112,6 +114,7 @@ class Supervisor {
 
   SupervisorParts parts_;
   ServerWatch watch_;
+  Retention retention_;
   std::unique_ptr<Sink> sink_;
   std::unique_ptr<Relay> relay_;
   std::unique_ptr<ReplicationSource> source_;

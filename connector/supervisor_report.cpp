@@ -136,7 +136,7 @@ void Supervisor::report_publication() {
 }
 
 void Supervisor::sleep(Instant now) {
-  Instant deadline = std::min(watch_.deadline(), now + kSleepMax);
+  Instant deadline = std::min({watch_.deadline(), retention_.deadline(), now + kSleepMax});
   if (relay_) deadline = std::min(deadline, relay_->deadline());
   if (phase_ == Phase::backing_off) deadline = std::min(deadline, retry_at_);
   if (phase_ == Phase::reading_loss) deadline = std::min(deadline, loss_deadline_);
@@ -151,6 +151,7 @@ void Supervisor::sleep(Instant now) {
     poll_.add(sink_->descriptor());
   }
   const auto watch = poll_.add(watch_.descriptor(), watch_.wants_write());
+  poll_.add(retention_.descriptor(), retention_.wants_write());
   // A connection that waits to be started is not read, so its end would wake the loop without end.
   const bool reading =
       source_ &&

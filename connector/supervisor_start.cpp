@@ -10,20 +10,9 @@
 #include "connector/progress_verdict.h"
 #include "connector/session_start.h"
 #include "connector/supervisor.h"
+#include "connector/wal_position.h"
 
 namespace walrelay {
-
-namespace {
-
-// A flush position may stand behind the header of a page that no record has reached yet; no stream position ever does.
-Lsn before_page_header(Lsn position) {
-  constexpr std::uint64_t kPageBytes = 8192;
-  constexpr std::uint64_t kHeaderBytesMax = 40;
-  const auto in_page = position.value % kPageBytes;
-  return in_page <= kHeaderBytesMax ? Lsn{position.value - in_page} : position;
-}
-
-}  // namespace
 
 void Supervisor::wait_for_facts(Instant now) {
   const auto& facts = watch_.facts();

@@ -184,6 +184,14 @@ class Binder {
 
 OutboxMapping compile_mapping(const OutboxRules& rules) { return MappingCompiler(rules).compile(); }
 
+std::string time_column(const OutboxRules& rules) {
+  for (const auto& mapped : compile_mapping(rules).parts) {
+    if (mapped.part != EventPart::timestamp || !mapped.value.passes_through()) continue;
+    return std::string(mapped.value.references().front().column);
+  }
+  return {};
+}
+
 Binding bind(const OutboxMapping& mapping, std::span<const DescribedColumn> columns) {
   const Binder binder(mapping, columns);
   Binding binding;

@@ -40,6 +40,9 @@ struct OutboxMapping {
 // Throws RuleError. An empty template means "none", so that a preset's can be taken away; topic and value cannot.
 [[nodiscard]] OutboxMapping compile_mapping(const OutboxRules& rules);
 
+// The column that the event's time is taken from as it is; "" if there is none. Throws RuleError.
+[[nodiscard]] std::string time_column(const OutboxRules& rules);
+
 struct BoundPart {
   bool dropped = false;                  // names an optional column that the table lacks
   bool decode_bytea = false;             // the event gets the bytes, not PostgreSQL's text for them

@@ -34,3 +34,17 @@ walrelay_integration_test(backfill_tests VERSIONS TIMEOUT 180
     support/outbox_case.cpp
   LIBRARIES connector
 )
+
+# What becomes of rows after they are published.
+walrelay_integration_test(retention_tests VERSIONS TIMEOUT 120
+  SOURCES
+    integration/fault_support.cpp
+    integration/retention.cpp
+    soak/soak.cpp
+    support/outbox_case.cpp
+  LIBRARIES connector
+)
+# Weeks in a minute, hidden from the list above.
+catch_discover_tests(retention_tests TEST_SPEC "[.soak]" TEST_PREFIX "soak: "
+                     PROPERTIES LABELS soak TIMEOUT 300 COST 1000 FIXTURES_REQUIRED servers
+                                ENVIRONMENT WALRELAY_TEST_SERVERS=${shared_servers_file})

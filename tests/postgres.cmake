@@ -10,6 +10,7 @@ walrelay_test(postgres_tests unit
     unit/pg_quote.cpp
     unit/publication_check.cpp
     unit/row_meter_test.cpp
+    unit/retention.cpp
     unit/row_query.cpp
     unit/transport_test.cpp
   LIBRARIES connector PostgreSQL::PostgreSQL

@@ -7,6 +7,7 @@
 #include "connector/commands/check.h"
 #include "connector/commands/command_support.h"
 #include "connector/commands/publication_check.h"
+#include "connector/commands/retention_check.h"
 #include "connector/postgres/catalog.h"
 #include "connector/postgres/pg_quote.h"
 #include "connector/postgres/slot_admin.h"
@@ -115,6 +116,7 @@ void check_table(Findings& findings, PgConnection& connection, const Config& con
   if (unfit.empty()) findings.ok("table", fmt::format("table \"{}\" exists", rules.table));
   check_mapping(findings, rules, *table);
   if (publication) check_published(findings, config, *publication, rules, *table);
+  check_retention(findings, connection, rules);
 }
 
 void check_publication(Findings& findings, const Config& config, const std::optional<PublicationInfo>& publication) {

@@ -52,6 +52,7 @@ class Planner {
     check_failover();
     for (const auto& rules : config_.outboxes) plan_outbox(rules);
     plan_role();
+    plan_retention_rights();
     plan_publication();
     plan_slot();
     return std::move(plan_);
@@ -193,6 +194,27 @@ class Planner {
     if (role && role->may_connect) return;
     plan_.steps.push_back({grant_connect_sql(name, plan_.server.database),
                            fmt::format("the right of role {} to connect", quote_identifier(name))});
+  }
+
+  // Of a role other than the one that is at work here, which is the table's owner as a rule.
+  void plan_retention_rights() {
+    const auto& name = flags_.role;
+    if (name.empty() || name == plan_.server.user) return;
+    for (const auto& rules : plan_.outboxes) {
+      if (!rules.retention.wanted() || may_delete(name, rules.table)) continue;
+      plan_.steps.push_back({grant_on_table_sql("SELECT, DELETE", rules.table, name),
+                             fmt::format("the right of role {} to delete old rows of {}", quote_identifier(name),
+                                         quote_table(rules.table))});
+    }
+  }
+
+  // False where role or table is yet to be made.
+  [[nodiscard]] bool may_delete(const std::string& role, const std::string& table) {
+    const auto rows = connection_.exec(
+        "SELECT bool_and(has_table_privilege(r.oid, c.oid, privilege)) AS allowed FROM pg_roles r CROSS JOIN (SELECT "
+        "to_regclass($2) AS oid) c CROSS JOIN unnest(ARRAY['SELECT', 'DELETE']) privilege WHERE r.rolname = $1::name",
+        {role, quote_table(table)});
+    return rows[0].flag("allowed");
   }
 
   void plan_publication() {

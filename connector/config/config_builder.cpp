@@ -8,6 +8,7 @@
 #include "connector/config/option_values.h"
 #include "connector/config/setting_values.h"
 #include "decoder/nearest_name.h"
+#include "decoder/outbox_mapping.h"
 #include "decoder/outbox_router.h"
 #include "decoder/presets.h"
 #include "decoder/rule_error.h"
@@ -234,7 +235,7 @@ void ConfigBuilder::check_retention(std::size_t index) const {
   if (rules.retention == RetentionRules{}) return;
   if (rules.table.empty()) fail("messages leave no rows behind that could be deleted; remove it");
   if (!rules.retention.wanted()) fail("what to delete is not said; give keep or max_rows");
-  if (rules.retention.keep.count() > 0 && !rules.timestamp) {
+  if (rules.retention.keep.count() > 0 && time_column(rules).empty()) {
     fail(
         "keep goes by the age of a row, and timestamp, the column that tells it, is not mapped; write timestamp = "
         "\"{COLUMN}\" in the [[outbox]], or use max_rows instead");

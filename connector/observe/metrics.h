@@ -104,8 +104,18 @@ class LatencyHistogram {
 enum class EventResult : std::uint8_t { delivered, dead_letter, skipped, ignored };
 inline constexpr std::array<std::string_view, 4> kEventResultNames = {"delivered", "dead_letter", "skipped", "ignored"};
 
+// Of one [[outbox]] with [outbox.retention].
+struct RetentionMetrics {
+  Gauge wanted;  // 1: there is one; else nothing of this is shown
+  Counter deleted_rows;
+  Counter dropped_partitions;
+  Counter errors;
+  OptionalGauge last_run;  // PgTime, of the last that was not cut short
+};
+
 struct RelayMetrics {
-  explicit RelayMetrics(std::size_t outbox_count) : events_(outbox_count), invalid_traceparents_(outbox_count) {}
+  explicit RelayMetrics(std::size_t outbox_count)
+      : events_(outbox_count), invalid_traceparents_(outbox_count), retention_(outbox_count) {}
 
   // Positions, in bytes. server_wal_lsn: the server's flush position, its replay position in recovery; cleared while
   // neither connection is there to tell.
@@ -151,6 +161,8 @@ struct RelayMetrics {
   [[nodiscard]] const Counter& invalid_traceparents(std::size_t outbox) const {
     return invalid_traceparents_.at(outbox);
   }
+  [[nodiscard]] RetentionMetrics& retention(std::size_t outbox) { return retention_.at(outbox); }
+  [[nodiscard]] const RetentionMetrics& retention(std::size_t outbox) const { return retention_.at(outbox); }
   [[nodiscard]] std::size_t outbox_count() const { return events_.size(); }
 
   // Server's position minus the confirmed one, never negative; absent while the server is away or nothing was confirmed
@@ -163,6 +175,7 @@ struct RelayMetrics {
  private:
   std::vector<std::array<Counter, kEventResultNames.size()>> events_;
   std::vector<Counter> invalid_traceparents_;
+  std::vector<RetentionMetrics> retention_;
 };
 
 }  // namespace walrelay

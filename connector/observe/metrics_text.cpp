@@ -138,6 +138,30 @@ void add_connections(Exposition& out, const RelayMetrics& m, Instant now) {
                      1e-6);
 }
 
+void add_retention(Exposition& out, const RelayIdentity& identity, const RelayMetrics& m) {
+  const auto family = [&](std::string name, std::string help, MetricType type, const auto& value_of) {
+    bool begun = false;
+    for (std::size_t outbox = 0; outbox < m.outbox_count(); ++outbox) {
+      const auto& retention = m.retention(outbox);
+      const std::optional<double> value = value_of(retention);
+      if (retention.wanted.value() == 0 || !value) continue;
+      if (!std::exchange(begun, true)) out.begin(name, help, type);
+      auto& sample = out.sample({{"outbox", identity.outboxes.at(outbox)}});
+      (type == MetricType::Counter ? sample.counter.value : sample.gauge.value) = *value;
+    }
+  };
+  using Of = const RetentionMetrics&;
+  family("walrelay_retention_deleted_rows_total", "Published rows that were deleted", MetricType::Counter,
+         [](Of r) { return std::optional(as_double(r.deleted_rows)); });
+  family("walrelay_retention_dropped_partitions_total", "Partitions of published rows that were dropped",
+         MetricType::Counter, [](Of r) { return std::optional(as_double(r.dropped_partitions)); });
+  family("walrelay_retention_errors_total", "Runs of retention that failed", MetricType::Counter,
+         [](Of r) { return std::optional(as_double(r.errors)); });
+  family("walrelay_retention_last_run_timestamp_seconds", "End of the last run of retention that was not cut short",
+         MetricType::Gauge,
+         [](Of r) { return r.last_run.value() ? std::optional(unix_seconds(*r.last_run.value())) : std::nullopt; });
+}
+
 }  // namespace
 
 std::string metrics_text(const RelayIdentity& identity, const RelayMetrics& metrics, const Clock& clock, bool ready) {
@@ -148,6 +172,7 @@ std::string metrics_text(const RelayIdentity& identity, const RelayMetrics& metr
   add_counts(out, metrics);
   add_latency(out, metrics.commit_to_ack);
   add_connections(out, metrics, clock.now());
+  add_retention(out, identity, metrics);
   out.gauge("walrelay_ready", "1 if /readyz answers 200", ready ? 1 : 0);
   out.gauge("walrelay_start_time_seconds", "When the process began, in Unix time", unix_seconds(identity.started));
   out.begin("walrelay_build_info", "1; the version is a label", MetricType::Gauge);

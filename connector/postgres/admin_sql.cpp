@@ -56,6 +56,10 @@ std::string alter_role_sql(std::string_view role) {
   return fmt::format("ALTER ROLE {} LOGIN REPLICATION", quote_identifier(role));
 }
 
+std::string grant_on_table_sql(std::string_view rights, std::string_view table, std::string_view role) {
+  return fmt::format("GRANT {} ON {} TO {}", rights, quote_table(table), quote_identifier(role));
+}
+
 std::string grant_connect_sql(std::string_view role, std::string_view database) {
   return fmt::format("GRANT CONNECT ON DATABASE {} TO {}", quote_identifier(database), quote_identifier(role));
 }

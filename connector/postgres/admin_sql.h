@@ -29,6 +29,7 @@ struct PublicationTable {
 [[nodiscard]] std::string enable_failover_command(std::string_view slot);
 [[nodiscard]] std::string create_role_sql(std::string_view role);
 [[nodiscard]] std::string alter_role_sql(std::string_view role);
+[[nodiscard]] std::string grant_on_table_sql(std::string_view rights, std::string_view table, std::string_view role);
 [[nodiscard]] std::string grant_connect_sql(std::string_view role, std::string_view database);
 
 }  // namespace walrelay

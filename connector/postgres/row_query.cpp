@@ -32,15 +32,6 @@ bool sounds_processed(std::string_view name) {
   return plain == "processedat";
 }
 
-// A time column's value that stands for a moment.
-std::string moment(const RowColumn& column, std::int64_t ms) {
-  const auto instant = fmt::format("to_timestamp({} / 1000.0)", ms);
-  if (column.type_name == "bigint") return std::to_string(ms);
-  if (column.type_name == "date") return fmt::format("({} AT TIME ZONE 'UTC')::date", instant);
-  if (column.type_name == "timestamp without time zone") return fmt::format("({} AT TIME ZONE 'UTC')", instant);
-  return instant;
-}
-
 class QueryBuilder {
  public:
   QueryBuilder(const OutboxRules& rules, const RowTable& table, const RowFilter& filter)
@@ -137,7 +128,8 @@ class QueryBuilder {
           "rows cannot be chosen by time: timestamp is not one column; set it to the column that says when a row was "
           "written");
     }
-    conditions.push_back(fmt::format("{} {} {}", quote_identifier(column->name), comparison, moment(*column, *ms)));
+    conditions.push_back(
+        fmt::format("{} {} {}", quote_identifier(column->name), comparison, moment_sql(column->type_name, *ms)));
   }
 
   [[nodiscard]] bool is_number(const std::string& name) const {
@@ -166,6 +158,14 @@ class QueryBuilder {
 };
 
 }  // namespace
+
+std::string moment_sql(std::string_view type_name, std::int64_t ms) {
+  const auto instant = fmt::format("to_timestamp({} / 1000.0)", ms);
+  if (type_name == "bigint") return std::to_string(ms);
+  if (type_name == "date") return fmt::format("({} AT TIME ZONE 'UTC')::date", instant);
+  if (type_name == "timestamp without time zone") return fmt::format("({} AT TIME ZONE 'UTC')", instant);
+  return instant;
+}
 
 RowQuery make_row_query(const OutboxRules& rules, const RowTable& table, const RowFilter& filter) {
   return QueryBuilder(rules, table, filter).build();

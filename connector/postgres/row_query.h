@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "decoder/outbox_rules.h"
@@ -46,5 +47,8 @@ struct RowQuery {
 
 // Throws RuleError, with the remedy, if the mapping does not name the column that a filter needs.
 [[nodiscard]] RowQuery make_row_query(const OutboxRules& rules, const RowTable& table, const RowFilter& filter);
+
+// The value of a time column that stands for a moment: milliseconds since 1970-01-01 UTC.
+[[nodiscard]] std::string moment_sql(std::string_view type_name, std::int64_t ms);
 
 }  // namespace walrelay

@@ -12,12 +12,13 @@ TRANSPORTS = ("TCP", "Unix socket", "TLS")
 
 
 class Postgres(Program):
-    """Reached by TCP, by its Unix socket and by TLS. Autovacuum is off, so that nothing runs beside what is measured."""
+    """Reached by TCP, by its Unix socket and by TLS. Autovacuum is off, so that nothing runs beside what is measured, unless
+    more_settings say otherwise."""
 
     stop_signal = signal.SIGINT  # "now, in order"
     user = "bench_owner"  # also how its backends are told from the server's own processes
 
-    def __init__(self, directory, name):
+    def __init__(self, directory, name, more_settings=None):
         self.binaries = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
         self.port = free_port()
         self.data = directory / name
@@ -30,7 +31,8 @@ class Postgres(Program):
                         "-D", self.data], check=True, stdout=subprocess.DEVNULL)
         self.make_certificate(as_user)
         settings = {"listen_addresses": "127.0.0.1", "unix_socket_directories": self.data, "wal_level": "logical", "autovacuum": "off",
-                    "shared_buffers": "256MB", "max_wal_size": "8GB", "checkpoint_timeout": "1h", "ssl": "on"}
+                    "shared_buffers": "256MB", "max_wal_size": "8GB", "checkpoint_timeout": "1h", "ssl": "on",
+                    **(more_settings or {})}
         options = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
         super().__init__(name, [*as_user, self.binaries / "postgres", "-D", self.data, "-p", str(self.port), *options],
                          directory / f"{name}.log")

@@ -97,8 +97,9 @@ TEST_CASE("a real Prometheus scrapes a relay, loads the alerts, and answers ever
     const auto answer = prometheus.query(expression);
     CHECK_THAT(answer, ContainsSubstring("\"status\":\"success\""));
     // A sink without a client library has neither queue nor round trip, a server without max_slot_wal_keep_size no
-    // limit.
-    const bool absent = contains(expression, "walrelay_sink_") || contains(expression, "walrelay_slot_safe_bytes");
+    // limit, and this one no retention.
+    const bool absent = contains(expression, "walrelay_sink_") || contains(expression, "walrelay_slot_safe_bytes") ||
+                        contains(expression, "walrelay_retention_");
     if (!absent) CHECK_THAT(answer, !ContainsSubstring("\"result\":[]"));
   }
   const auto rules = prometheus.get("/api/v1/rules");

@@ -33,6 +33,8 @@ std::set<std::string> metrics_of_a_relay() {
                       &metrics.sink_queue_events, &metrics.sink_round_trip_us}) {
     gauge->set(1);
   }
+  metrics.retention(0).wanted.set(1);
+  metrics.retention(0).last_run.set(1);
   const auto text = metrics_text({"1.2.3", "s", {"public.outbox"}, "kafka"}, metrics, SetClock(), true);
   auto names = names_in(text, R"(# TYPE (walrelay_\w+) )");
   for (const auto* part : {"_bucket", "_sum", "_count"})
