@@ -211,6 +211,7 @@ KeyMatch find_option(std::string_view key) {
 std::string nearest_key(std::string_view key) {
   const OutboxKey split = split_outbox_key(key);
   std::vector<std::string_view> names;
+  names.reserve(kOptions.size());
   for (const Option& option : kOptions) names.push_back(option.key);
   std::string_view near = nearest_name(split.pattern, names);
   if (near.empty()) {
