@@ -39,6 +39,7 @@ void Relay::end_session() {
   source_ = nullptr;
   blocked_event_.reset();  // its bytes go with the frame; the next session sends them again
   unresolved_.reset();
+  publish_lag();
 }
 
 StepResult Relay::step(Instant now) {
@@ -382,11 +383,21 @@ PgTime Relay::oldest_unconfirmed_commit() const {
   return frontier_.idle() ? RelayMetrics::kNoCommitWaiting : frontier_.start_of(frontier_.first()).commit_time;
 }
 
+// Without a session nobody tells of commits: that none is known does not mean that there is none.
+void Relay::publish_lag() {
+  const PgTime oldest = oldest_unconfirmed_commit();
+  if (source_ == nullptr && oldest == RelayMetrics::kNoCommitWaiting) {
+    metrics_.oldest_unconfirmed_commit.clear();
+  } else {
+    metrics_.oldest_unconfirmed_commit.set(oldest);
+  }
+}
+
 void Relay::publish_metrics() {
   metrics_.in_flight_events.set(sink_.in_flight_events());
   metrics_.in_flight_bytes.set(sink_.in_flight_bytes());
   metrics_.frontier_lsn.set(frontier_.confirmed());
-  metrics_.oldest_unconfirmed_commit.set(oldest_unconfirmed_commit());
+  publish_lag();
   if (paused()) {
     metrics_.backpressure.start(now_);
   } else {

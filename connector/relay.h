@@ -165,6 +165,7 @@ class Relay {
   void send_status();
   [[nodiscard]] PgTime oldest_unconfirmed_commit() const;
   void publish_metrics();
+  void publish_lag();
   void stop(RelayEnd why, std::string reason);
   [[nodiscard]] DeliveryTag tag_of(std::size_t outbox) const;
   [[nodiscard]] EventOrigin origin(const DeliveryTag& tag) const;
