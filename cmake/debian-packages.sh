@@ -12,6 +12,7 @@ packages_librdkafka=(libssl-dev libsasl2-dev zlib1g-dev libzstd-dev liblz4-dev) 
 packages_demo=(kcat)
 packages_operations=(prometheus systemd zsh fish groff-base dpkg-dev python3-yaml)  # to test what is in deploy/
 packages_examples=(python3-confluent-kafka python3-psycopg libpostgresql-jdbc-java)
+packages_browser=(chromium)  # to look at the status page
 packages_chroot=(mmdebstrap)
 packages_tests=(catch2 git iproute2 openssl python3 procps valgrind)
 packages_clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)

@@ -50,7 +50,9 @@ struct Dispatch {
     require_sink(loaded, line.name);
     return run_command(loaded, flags);
   }
-  ExitCode operator()(const StatusFlags& flags) const { return status_command(config(Mapping::optional), flags); }
+  ExitCode operator()(const StatusFlags& flags) const {
+    return flags.url.empty() ? status_command(config(Mapping::optional), flags) : remote_status_command(flags);
+  }
   ExitCode operator()(const TailFlags& flags) const {
     const Config loaded = config(Mapping::required);
     require_outbox(loaded, line.name);

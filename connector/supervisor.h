@@ -103,6 +103,7 @@ class Supervisor {
   void enter(Phase phase, RelayState state);
   void stop(ExitCode code, const std::string& why);
   void report(Instant now);
+  void report_wal_status();
   void report_statistics(Instant now);
   void report_sink(Instant now);
   void report_stall(Instant now);
@@ -148,6 +149,7 @@ class Supervisor {
   ExitCode exit_after_finish_ = ExitCode::done;
   Instant statistics_due_{};
   ToldReasons told_;
+  std::string wal_status_;  // as told
   bool stalled_ = false;
   std::optional<Instant> sink_away_since_;
   std::string sink_trouble_;  // why it cannot be reached, as the log has it; "" if it has nothing

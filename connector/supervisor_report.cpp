@@ -36,12 +36,22 @@ void Supervisor::report(Instant now) {
     metrics.slot_retained_bytes.clear();
     metrics.slot_safe_bytes.clear();
   }
+  report_wal_status();
   if (!relay_ || phase_ == Phase::standby) metrics.oldest_unconfirmed_commit.clear();
   report_statistics(now);
   report_sink(now);
   report_stall(now);
   report_queries(now);
   report_publication();
+}
+
+void Supervisor::report_wal_status() {
+  static const std::string unknown;
+  const auto& facts = watch_.facts();
+  const auto& status = facts && facts->slot ? facts->slot->wal_status : unknown;
+  if (status == wal_status_) return;
+  wal_status_ = status;
+  parts_.board.set_wal_status(status);
 }
 
 // Asking librdkafka takes its locks, so not with every step.

@@ -4,22 +4,26 @@ walrelay_test(observability_tests unit
     unit/admin_server_pages.cpp
     unit/backoff_test.cpp
     unit/event_poll_test.cpp
+    unit/history_test.cpp
     unit/log_test.cpp
     unit/metrics_named.cpp
     unit/metrics_test.cpp
     unit/metrics_text_test.cpp
     unit/service_manager_test.cpp
+    unit/status_page_test.cpp
     support/temp_dir.cpp
   LIBRARIES connector PkgConfig::cpp_httplib
 )
 target_compile_definitions(observability_tests PRIVATE WALRELAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
 # With Prometheus, from Debian's package of that name.
-walrelay_integration_test(operations_tests TIMEOUT 120
+walrelay_integration_test(operations_tests TIMEOUT 240
   SOURCES
     integration/example_consumers.cpp
+    integration/fault_support.cpp
     integration/prometheus_scrape.cpp
     integration/service_notify.cpp
+    integration/status_page.cpp
     support/outbox_case.cpp
   LIBRARIES connector PkgConfig::cpp_httplib
 )

@@ -209,7 +209,13 @@ class Parser {
           ->allow_extra_args(false)
           ->check(CLI::Validator([](const std::string& id) { return id.empty() ? "is empty" : ""; }, ""));
     }
-    if (name == "status") command.add_flag("--json", status_.json, "print JSON");
+    if (name == "status") {
+      command.add_flag("--json", status_.json, "print JSON");
+      command
+          .add_option("--url", status_.url,
+                      wrapped("ask a running instance at this address, http://HOST:PORT, instead of the server"))
+          ->type_name("URL");
+    }
     if (name == "tail") add_tail(command);
     if (name == "replay") add_replay(command);
     if (name == "recover") {

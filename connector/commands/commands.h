@@ -33,6 +33,7 @@ struct RunFlags {
 
 struct StatusFlags {
   bool json = false;
+  std::string url;  // ask this instance instead of the server; "" = do not
 };
 
 // All that is set has to fit an event, for it to be printed.
@@ -64,6 +65,7 @@ ExitCode init_command(const Config& config, const InitFlags& flags);
 ExitCode check_command(const Config& config, const CheckFlags& flags);
 ExitCode run_command(const Config& config, const RunFlags& flags);
 ExitCode status_command(const Config& config, const StatusFlags& flags);
+ExitCode remote_status_command(const StatusFlags& flags);  // of flags.url; needs no configuration
 ExitCode tail_command(const Config& config, const TailFlags& flags);
 ExitCode replay_command(const Config& config, const ReplayFlags& flags);
 ExitCode recover_command(const Config& config, const RecoverFlags& flags);

@@ -7,6 +7,7 @@
 
 #include "connector/commands/command_support.h"
 #include "connector/commands/commands.h"
+#include "connector/config/config_print.h"
 #include "connector/config/load_config.h"
 #include "connector/observe/admin_server.h"
 #include "connector/observe/log.h"
@@ -22,7 +23,8 @@ namespace walrelay {
 namespace {
 
 RelayIdentity identity_of(const Config& config, const OutboxRouter& router, const Clock& clock) {
-  RelayIdentity identity{std::string(kVersion), config.postgres.slot, {}, describe_sink(config.sink), clock.wall()};
+  RelayIdentity identity{std::string(kVersion),      config.postgres.slot, {},
+                         describe_sink(config.sink), clock.wall(),         print_config(config)};
   for (std::size_t i = 0; i < router.outbox_count(); ++i) identity.outboxes.emplace_back(router.outbox_name(i));
   return identity;
 }
@@ -34,16 +36,20 @@ ExitCode run_relay(const Config& config, const RunFlags& flags) {
   OutboxRouter router(config.outboxes);
   RelayMetrics metrics(router.outbox_count());
   StatusBoard board(clock.wall());
-  const AdminPages pages(identity_of(config, router, clock), metrics, board, clock);
+  History history(metrics, board, clock);
+  const AdminPages pages(identity_of(config, router, clock), metrics, board, history, clock);
   log_info("starting", version_text(), {{"slot", config.postgres.slot}, {"sink", describe_sink(config.sink)}});
   if (config.sink.type == SinkType::kafka) {
     for (const auto& warning : kafka_warnings(config.sink.kafka)) log_warning("configuration", warning);
   }
   ServiceManager service_manager(board);
-  Supervisor supervisor(
-      {config, router, metrics, board, clock, [&] { return make_sink(config); }, signals,
-       [&] { return reread_secrets(config.postgres); }, [&](Instant now) { service_manager.turn(now); }},
-      std::random_device{}());
+  Supervisor supervisor({config, router, metrics, board, clock, [&] { return make_sink(config); }, signals,
+                         [&] { return reread_secrets(config.postgres); },
+                         [&](Instant now) {
+                           service_manager.turn(now);
+                           history.turn(now);
+                         }},
+                        std::random_device{}());
   std::optional<AdminServer> admin;
   if (!config.http.listen.empty()) admin.emplace(config.http.listen, pages);
   const ExitCode code = supervisor.run(flags.drain);

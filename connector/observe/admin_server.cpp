@@ -40,6 +40,10 @@ void add_page(httplib::Server& server, const char* path, const AdminPages& pages
     const auto made = (pages.*page)();
     response.status = made.status;
     response.set_header("Cache-Control", "no-store");
+    response.set_header("X-Content-Type-Options", "nosniff");
+    if (!made.content_security_policy.empty()) {
+      response.set_header("Content-Security-Policy", made.content_security_policy.c_str());
+    }
     response.set_content(made.body, made.content_type.c_str());
   });
 }
@@ -50,6 +54,8 @@ void add_pages(httplib::Server& server, const AdminPages& pages) {
   add_page(server, "/healthz", pages, &AdminPages::healthz);
   add_page(server, "/readyz", pages, &AdminPages::readyz);
   add_page(server, "/status", pages, &AdminPages::status);
+  add_page(server, "/history", pages, &AdminPages::history);
+  add_page(server, "/config", pages, &AdminPages::config);
 }
 
 // The port that was bound; throws.

@@ -1,5 +1,5 @@
 #pragma once
-// The HTTP endpoint: /metrics, /healthz, /readyz, /status and / from AdminPages, until destruction.
+// The HTTP endpoint: /, /status, /history, /config, /metrics, /healthz and /readyz from AdminPages, until destruction.
 // Threads of its own: one that accepts, some that answer, so that slow clients do not hold up a probe.
 
 #include <memory>

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <iterator>
 #include <mutex>
+#include <utility>
 
 #include "connector/observe/time_text.h"
 #include "connector/write_all.h"
@@ -22,16 +23,12 @@ struct LogTarget {
   std::atomic<int> descriptor = STDERR_FILENO;
   std::atomic<bool> over_bar = false;
   std::mutex writing;  // a line that write(2) takes in parts stays in one piece
+  RecentMessages recent;
 };
 
 LogTarget& target() {
   static LogTarget the_target;
   return the_target;
-}
-
-std::string_view level_name(LogLevel level) {
-  static constexpr std::array<std::string_view, 4> kNames = {"debug", "info", "warning", "error"};
-  return kNames[static_cast<std::size_t>(level)];
 }
 
 struct CutText {
@@ -102,9 +99,7 @@ struct TextValue {
   void operator()(auto number) const { fmt::format_to(std::back_inserter(out), "{}", number); }
 };
 
-void append_text(std::string& out, const LogRecord& record) {
-  fmt::format_to(std::back_inserter(out), "{} {:<7} {}: ", iso_time(record.time), level_name(record.level),
-                 record.event);
+void append_message(std::string& out, const LogRecord& record) {
   const auto [message, ellipsis] = cut(record.message);
   append_printable(out, message, false);
   out += ellipsis;
@@ -114,6 +109,12 @@ void append_text(std::string& out, const LogRecord& record) {
     out += '=';
     std::visit(TextValue{out}, field.value.value());
   }
+}
+
+void append_text(std::string& out, const LogRecord& record) {
+  fmt::format_to(std::back_inserter(out), "{} {:<7} {}: ", iso_time(record.time), level_name(record.level),
+                 record.event);
+  append_message(out, record);
 }
 
 void append_json_text(JsonWriter& json, std::string_view whole) {
@@ -149,6 +150,12 @@ void append_json(std::string& out, const LogRecord& record) {
   json.end_object();
 }
 
+void keep(const LogRecord& record) {
+  std::string text;
+  append_message(text, record);
+  target().recent.add(record.time, record.level, record.event, std::move(text));
+}
+
 }  // namespace
 
 void configure_log(const LogOptions& options) { configure_log(options, STDERR_FILENO); }
@@ -160,6 +167,13 @@ void configure_log(const LogOptions& options, int descriptor) {
 }
 
 void log_over_bar(bool drawn) { target().over_bar = drawn; }
+
+std::vector<RecentMessage> recent_messages() { return target().recent.messages(); }
+
+std::string_view level_name(LogLevel level) {
+  static constexpr std::array<std::string_view, 4> kNames = {"debug", "info", "warning", "error"};
+  return kNames[static_cast<std::size_t>(level)];
+}
 
 bool log_enabled(LogLevel level) { return level >= target().level.load(std::memory_order_relaxed); }
 
@@ -173,9 +187,13 @@ void append_log_line(std::string& out, LogFormat format, const LogRecord& record
 }
 
 void log_line(LogLevel level, std::string_view event, std::string_view message, LogFields fields) {
+  const bool kept = level >= LogLevel::warning;
+  if (!kept && !log_enabled(level)) return;
+  const LogRecord record{SystemClock().wall(), level, event, message, fields};
+  if (kept) keep(record);
   if (!log_enabled(level)) return;
   std::string line = target().over_bar ? "\r\033[K" : "";
-  append_log_line(line, target().format, {SystemClock().wall(), level, event, message, fields});
+  append_log_line(line, target().format, record);
   const std::lock_guard lock(target().writing);
   write_all(target().descriptor, line);
 }

@@ -17,9 +17,11 @@
 #include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "connector/clock.h"
 #include "connector/config/config.h"
+#include "connector/observe/recent_messages.h"
 #include "decoder/lsn.h"
 
 namespace walrelay {
@@ -67,6 +69,12 @@ void configure_log(const LogOptions& options, int descriptor);
 // While a progress bar stands in the last line of the terminal, each line takes its place; the bar is drawn again
 // below.
 void log_over_bar(bool drawn);
+
+// "debug", "info", "warning", "error".
+[[nodiscard]] std::string_view level_name(LogLevel level);
+
+// The last warnings and errors, the newest first, whatever level is written.
+[[nodiscard]] std::vector<RecentMessage> recent_messages();
 
 // For callers whose fields are costly to make.
 [[nodiscard]] bool log_enabled(LogLevel level);

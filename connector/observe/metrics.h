@@ -126,8 +126,8 @@ struct RelayMetrics {
   OptionalGauge slot_safe_bytes;  // may still be written before the slot can be lost; cleared where there is no limit
 
   // The commit time (PgTime) of the oldest transaction with events that is not confirmed. kNoCommitWaiting: there is
-  // none. Cleared: not known (a standby, before the first session). Kept while the relay has disconnected because of
-  // the sink.
+  // none. Cleared: not known (a standby, before the first session, between two sessions if nothing was waiting). Kept
+  // while the relay has disconnected because of the sink.
   static constexpr PgTime kNoCommitWaiting = std::numeric_limits<PgTime>::max();
   OptionalGauge oldest_unconfirmed_commit;
 

@@ -16,6 +16,7 @@ struct RelayIdentity {
   std::vector<std::string> outboxes;  // names by index, as many as the metrics count: table, or prefix of the messages
   std::string sink;                   // for people: kind and address, without secrets
   PgTime started = 0;
+  std::string configuration{};  // as `walrelay config` prints it, without secrets
 };
 
 // Every metric has the label `slot`. One whose value is not known is left out. `ready`: what /readyz says. Thread: any.

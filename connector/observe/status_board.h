@@ -46,6 +46,7 @@ struct RelayStatus {
   RelayState state = RelayState::starting;
   PgTime since = 0;
   std::optional<ServerIdentity> server;
+  std::string wal_status;              // of the slot: reserved, extended, unreserved, lost; "" if it is not known
   std::vector<std::string> not_ready;  // one reason for each subject that has one; empty: ready
   std::optional<LastError> last_error;
 };
@@ -67,6 +68,11 @@ class StatusBoard {
     server_ = std::move(server);
   }
 
+  void set_wal_status(std::string status) {
+    const std::lock_guard lock(mutex_);
+    wal_status_ = std::move(status);
+  }
+
   // One line, naming the thing (host, table) and the reason. A server is waited for from the start.
   void block(ReadySubject subject, std::string reason) {
     const std::lock_guard lock(mutex_);
@@ -84,7 +90,7 @@ class StatusBoard {
 
   [[nodiscard]] RelayStatus snapshot() const {
     const std::lock_guard lock(mutex_);
-    RelayStatus status{state_, since_, server_, {}, last_error_};
+    RelayStatus status{state_, since_, server_, wal_status_, {}, last_error_};
     for (const auto& reason : reasons_) {
       if (reason) status.not_ready.push_back(*reason);
     }
@@ -96,6 +102,7 @@ class StatusBoard {
   RelayState state_ = RelayState::starting;
   PgTime since_;
   std::optional<ServerIdentity> server_;
+  std::string wal_status_;
   std::array<std::optional<std::string>, kReadySubjects> reasons_ = {"starting: not connected to PostgreSQL yet"};
   std::optional<LastError> last_error_;
 };

@@ -16,7 +16,8 @@ struct Fixture {
   SetClock clock;
   RelayMetrics metrics{1};
   StatusBoard board{clock.wall()};
-  AdminPages pages{{"1.2.3", "orders", {"public.outbox"}, "kafka"}, metrics, board, clock};
+  History history{metrics, board, clock};
+  AdminPages pages{{"1.2.3", "orders", {"public.outbox"}, "kafka", 0, "[postgres]\n"}, metrics, board, history, clock};
 
   std::string refusal(const std::string& listen) const {
     try {
@@ -54,7 +55,7 @@ TEST_CASE_METHOD(Fixture, "port 0 takes a free port and serves every page on it"
   const AdminServer server("127.0.0.1:0", pages);
   REQUIRE(server.port() > 0);
   httplib::Client client("127.0.0.1", server.port());
-  for (const auto* path : {"/", "/metrics", "/healthz", "/status"}) {
+  for (const auto* path : {"/", "/metrics", "/healthz", "/status", "/history", "/config"}) {
     const auto response = client.Get(path);
     CAPTURE(path);
     REQUIRE(response);
@@ -65,6 +66,26 @@ TEST_CASE_METHOD(Fixture, "port 0 takes a free port and serves every page on it"
   CHECK(client.Get("/status")->get_header_value("Content-Type") == "application/json");
   CHECK(client.Get("/readyz")->status == 503);
   CHECK(client.Get("/nothing")->status == 404);
+}
+
+TEST_CASE_METHOD(Fixture,
+                 "the page for people comes with its policy, no page is kept by a browser or taken for another type") {
+  const AdminServer server("127.0.0.1:0", pages);
+  httplib::Client client("127.0.0.1", server.port());
+  const auto page = client.Get("/");
+  REQUIRE(page);
+  CHECK(page->get_header_value("Content-Type") == "text/html; charset=utf-8");
+  CHECK_THAT(page->get_header_value("Content-Security-Policy"), ContainsSubstring("default-src 'none'"));
+  CHECK(client.Get("/config")->body == "[postgres]\n");
+  for (const auto* path : {"/", "/metrics", "/readyz", "/status", "/history", "/config"}) {
+    CAPTURE(path);
+    const auto head = client.Head(path);
+    REQUIRE(head);
+    CHECK(head->status == client.Get(path)->status);
+    CHECK(head->body.empty());
+    CHECK(head->get_header_value("Cache-Control") == "no-store");
+    CHECK(head->get_header_value("X-Content-Type-Options") == "nosniff");
+  }
 }
 
 TEST_CASE_METHOD(Fixture, "a port in use is refused with the address and a remedy") {

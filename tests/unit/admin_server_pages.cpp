@@ -1,6 +1,9 @@
+#include <fcntl.h>
+
 #include <string>
 
 #include "connector/observe/admin_pages.h"
+#include "connector/observe/log.h"
 #include "tests/support/catch.h"
 #include "tests/support/json_value.h"
 #include "tests/support/set_clock.h"
@@ -12,7 +15,8 @@ struct Fixture {
   SetClock clock;
   RelayMetrics metrics{1};
   StatusBoard board{clock.wall()};
-  AdminPages pages{{"1.2.3", "orders", {"public.outbox"}, "kafka broker:9092"}, metrics, board, clock};
+  History history{metrics, board, clock};
+  AdminPages pages{{"1.2.3", "orders", {"public.outbox"}, "kafka broker:9092"}, metrics, board, history, clock};
 
   std::string status_member(std::string_view pointer) const { return json_value(pages.status().body, pointer); }
 };
@@ -90,6 +94,51 @@ TEST_CASE_METHOD(Fixture, "status shows positions, lag, counts, server and last 
   CHECK(status_member("/outboxes/0/name") == "public.outbox");
   CHECK(status_member("/outboxes/0/skipped") == "4");
   CHECK(status_member("/last_error") == R"({"time":"2000-01-01T00:00:00.000Z","text":"it \"broke\""})");
+}
+
+TEST_CASE_METHOD(Fixture, "status tells what is left of the slot, reconnects, dead letters and the last warnings") {
+  board.set_wal_status("extended");
+  metrics.slot_safe_bytes.set(-5);
+  metrics.slot_retained_bytes.set(7);
+  metrics.dead_letters.add(2);
+  metrics.reconnects_source.add(3);
+  metrics.reconnects_sink.add(1);
+  configure_log({}, ::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  log_warning("dead_letter", "too large", {{"outbox", "public.outbox"}});
+  CHECK(status_member("/slot_wal_status") == "extended");
+  CHECK(status_member("/slot_safe_bytes") == "-5");
+  CHECK(status_member("/slot_seconds_until_lost") == "0");
+  CHECK(status_member("/dead_letters") == "2");
+  CHECK(status_member("/reconnects") == R"({"source":3,"sink":1})");
+  CHECK(status_member("/messages/0/level") == "warning");
+  CHECK(status_member("/messages/0/event") == "dead_letter");
+  CHECK(status_member("/messages/0/text") == "too large outbox=public.outbox");
+}
+
+TEST_CASE_METHOD(Fixture, "status says ready exactly when readyz does") {
+  const auto agree = [&] { return (pages.readyz().status == 200) == (status_member("/ready") == "true"); };
+  CHECK(agree());
+  board.unblock(ReadySubject::server);
+  CHECK(pages.readyz().status == 200);
+  CHECK(agree());
+  metrics.heartbeat.beat(clock.now());
+  clock.advance(AdminPages::kLoopSilenceMax + std::chrono::seconds(1));
+  CHECK(pages.readyz().status == 503);
+  CHECK(agree());
+  CHECK_THAT(status_member("/not_ready/0"), ContainsSubstring("has not moved"));
+}
+
+TEST_CASE_METHOD(Fixture, "history gives the fields' names, and null for what was not known") {
+  history.turn(clock.now());
+  const auto page = pages.history();
+  CHECK(page.content_type == "application/json");
+  CHECK(json_value(page.body, "/interval_seconds") == "5");
+  CHECK(json_value(page.body, "/fields/3") == "lag_seconds");
+  CHECK(json_value(page.body, "/samples/0/0") == "1746684800000");
+  CHECK(json_value(page.body, "/samples/0/1") == "starting");
+  CHECK(json_value(page.body, "/samples/0/2") == "false");
+  CHECK(json_value(page.body, "/samples/0/3") == "null");
+  CHECK(json_value(page.body, "/samples/1/0") == "null");
 }
 
 TEST_CASE_METHOD(Fixture, "a state's time is that of the change to it") {
