@@ -22,6 +22,7 @@ walrelay_integration_test(fault_tests VERSIONS TIMEOUT 240
     torture/load.cpp
     torture/network.cpp
     torture/torture.cpp
+    torture/walsender.cpp
   LIBRARIES connector mock_cluster
 )
 
