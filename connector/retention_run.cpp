@@ -13,8 +13,8 @@ namespace {
 // Rows that are chosen at once, so that their publication is waited for once.
 constexpr std::size_t kChosenMax = 20'000;
 // A batch is followed by a rest that leaves most of the time to the service.
-constexpr Duration kRestMin = std::chrono::milliseconds(50);
-constexpr int kRestPerWork = 3;
+constexpr Duration kRestMin = std::chrono::milliseconds(200);
+constexpr int kRestPerWork = 9;
 // A table may grow beyond max_rows by a hundredth before its rows are counted.
 constexpr std::int64_t kCapTolerance = 100;
 

@@ -100,7 +100,6 @@ class RetentionBench:
             taken = self.inserts(self.arguments.seconds)
             deleted = relay.metric("walrelay_retention_deleted_rows_total")
             print(f"{deleted:.0f} of {old} old rows were deleted in the {self.arguments.seconds} s that were measured")
-            wait_for("the end of the deletion", lambda: relay.metric("walrelay_retention_deleted_rows_total") >= old, 300)
         return taken
 
 

@@ -81,7 +81,8 @@ class Soak {
     admin().exec(fmt::format("SELECT pg_create_logical_replication_slot('{}', 'pgoutput')", name_));
     relay_.emplace(fmt::format(
         "[postgres]\ndsn = \"{0}\"\nslot = \"{1}\"\npublication = \"{1}\"\n[[outbox]]\ntable = \"public.outbox\"\n"
-        "preset = \"standard\"\ntopic = \"{1}\"\n[outbox.retention]\nkeep = \"{2}ms\"\ninterval = \"1s\"\nbatch = 500\n"
+        "preset = \"standard\"\ntopic = \"{1}\"\n[outbox.retention]\nkeep = \"{2}ms\"\ninterval = \"1s\"\nbatch = "
+        "2000\n"
         "[sink.kafka]\n\"bootstrap.servers\" = \"{3}\"\n",
         server_.dsn(), name_, std::max<std::int64_t>(1000, kDaysKept * day.count()), broker_.address()));
   }

@@ -94,7 +94,7 @@ TEST_CASE("rows are deleted only once the relay has confirmed what was committed
   CHECK(run.next(kStart, Lsn{0x1000}) == Next::done);
 }
 
-TEST_CASE("a batch is followed by a rest three times as long as its work, and at least 50 ms") {
+TEST_CASE("a batch is followed by a rest nine times as long as its work, and at least 200 ms") {
   const OutboxRules rules = rules_of({.keep = std::chrono::hours(1), .batch = 2});
   RetentionRun run(rules, {"slot", 77, 150'000});
   run.answer(result_of({facts_row()}), 0, kStart, {});
@@ -103,10 +103,10 @@ TEST_CASE("a batch is followed by a rest three times as long as its work, and at
              0, kStart, {});
   run.answer(nothing(), 2, kStart, std::chrono::milliseconds(1));
   CHECK(run.next(kStart, Lsn{0x1000}) == Next::rest);
-  CHECK(run.rest_until() == kStart + std::chrono::milliseconds(50));
+  CHECK(run.rest_until() == kStart + std::chrono::milliseconds(200));
   CHECK(run.next(run.rest_until(), Lsn{0x1000}) == Next::ask);
   run.answer(nothing(), 1, kStart, std::chrono::milliseconds(100));
-  CHECK(run.rest_until() == kStart + std::chrono::milliseconds(300));
+  CHECK(run.rest_until() == kStart + std::chrono::milliseconds(900));
 }
 
 TEST_CASE("rows are counted only where the statistics are over max_rows, and the oldest above it go") {
