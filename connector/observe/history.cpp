@@ -62,7 +62,7 @@ std::optional<double> History::seconds_until_lost() const {
       std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.time >= from && one.retained_bytes; });
   if (first == all.end()) return std::nullopt;
   const double over = seconds(now - first->time);
-  const auto grown = static_cast<double>(*kept - *first->retained_bytes);
+  const auto grown = static_cast<double>(*kept - first->retained_bytes.value_or(*kept));
   if (over < std::chrono::duration<double>(kGrowthOverAtLeast).count() || grown <= 0) return std::nullopt;
   return static_cast<double>(*left) * over / grown;
 }
