@@ -33,6 +33,9 @@ class ReadPace {
     return busy_;
   }
 
+  // From there on a few milliseconds more do not matter to anybody, but larger requests do to the broker.
+  static constexpr Duration kLate = std::chrono::milliseconds(50);
+
   // How long a busy stream is left alone. `backlog`: how late its events come already, of which the pause makes little
   // more. A Unix socket holds no more than the shortest pause lets come.
   static Duration pause(Transport transport, Duration backlog) {

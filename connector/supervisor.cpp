@@ -56,6 +56,7 @@ ExitCode Supervisor::run(bool drain) {
     report(now);
     const bool busy = pace_.busy_after(work_.frames, now);
     if (exit_) break;
+    sink_->expect_more(relay_ && relay_->backlog() >= ReadPace::kLate);
     if (!work_.idle() && busy && work_.drained_source && phase_ == Phase::streaming) {
       gather();
     } else if (settled() || (work_.idle() && !unread())) {

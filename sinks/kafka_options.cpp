@@ -28,9 +28,8 @@ constexpr KafkaDefault kDefaults[] = {
     {"queue.buffering.max.kbytes", "2097151"},
     // The partition that Java clients choose.
     {"partitioner", "murmur2_random"},
-    // A lone event goes at once, and under load a batch fills while the ones before it are under way; waiting only adds
-    // to the latency, and a wake-up to the cost.
-    {"linger.ms", "0"},
+    // While there is a backlog; otherwise everything is sent at once (kafka_flusher.h).
+    {"linger.ms", "5"},
     {"socket.nagle.disable", "true"},
     // How long a topic that is being created may stay unknown before its events count as refused; the default of 30 s
     // is a long time for the mistyped one. KafkaSink starts this clock only when a broker has answered.

@@ -19,12 +19,17 @@ std::size_t limit_batches(rd_kafka_conf_t* conf, std::size_t at_most) {
   return at_most;
 }
 
+bool gives_linger(const KafkaProperties& properties) {
+  return !kafka_property(properties, "linger.ms").empty() ||
+         !kafka_property(properties, "queue.buffering.max.ms").empty();
+}
+
 }  // namespace
 
 KafkaProducer::KafkaProducer(const KafkaProperties& properties, std::size_t batch_size_max, int wakeup_fd)
-    : KafkaProducer(make_kafka_conf(properties), batch_size_max, wakeup_fd) {}
+    : KafkaProducer(make_kafka_conf(properties), gives_linger(properties), batch_size_max, wakeup_fd) {}
 
-KafkaProducer::KafkaProducer(KafkaConfHandle conf, std::size_t batch_size_max, int wakeup_fd)
+KafkaProducer::KafkaProducer(KafkaConfHandle conf, bool linger_given, std::size_t batch_size_max, int wakeup_fd)
     : batch_size_(limit_batches(conf.get(), batch_size_max)),
       compresses_(kafka_conf_value(conf.get(), "compression.codec") != "none"),
       creates_topics_(kafka_conf_value(conf.get(), "allow.auto.create.topics") != "false"),
@@ -33,6 +38,25 @@ KafkaProducer::KafkaProducer(KafkaConfHandle conf, std::size_t batch_size_max, i
       topics_(client_.get(), queue_.get()) {
   rd_kafka_set_log_queue(client_.get(), nullptr);  // nullptr: the main queue
   rd_kafka_queue_io_event_enable(queue_.get(), wakeup_fd, &kWakeup, sizeof kWakeup);
+  if (!linger_given) flusher_.emplace(client_.get());
+}
+
+void KafkaProducer::let_linger(bool allowed) {
+  if (!flusher_) return;
+  if (allowed) {
+    flusher_->rest();
+  } else {
+    flusher_->flush();
+  }
+}
+
+void KafkaProducer::keep(KafkaEventHandle report, std::size_t messages) {
+  kept_report_ = std::move(report);
+  kept_messages_ = messages;
+}
+
+std::size_t KafkaProducer::queued() const {
+  return static_cast<std::size_t>(rd_kafka_outq_len(client_.get())) - kept_messages_;
 }
 
 }  // namespace walrelay

@@ -196,6 +196,10 @@ SubmitStatus KafkaSink::submit_progress(std::string_view key, NullableBytes reco
   return SubmitStatus::accepted;
 }
 
+void KafkaSink::expect_more(bool soon) {
+  if (soon || in_flight_events_ > 0) producer_->let_linger(soon);
+}
+
 std::span<const Delivery> KafkaSink::collect(std::size_t limit) {
   drop_handed_out();
   if (ready_.empty()) resender_.go_on(producer_->client());
@@ -268,17 +272,18 @@ void KafkaSink::take_in(rd_kafka_event_t* event) {
 
 // librdkafka reports a batch in one event.
 void KafkaSink::take_reports(KafkaEventHandle event) {
-  const bool alone = rd_kafka_event_message_count(event.get()) == 1;
+  const std::size_t count = rd_kafka_event_message_count(event.get());
   std::vector<const rd_kafka_message_t*> refused;
   for_each_message(event.get(), [&](const rd_kafka_message_t& message) {
     const auto status = status_of(message);
-    if (status == DeliveryStatus::failed && !alone && kafka_refuses_one_record(message.err)) {
+    if (status == DeliveryStatus::failed && count > 1 && kafka_refuses_one_record(message.err)) {
       return refused.push_back(&message);
     }
     if (status == DeliveryStatus::failed) resender_.stop_behind(producer_->client(), message);
     take_report(message, status, kafka_tag(message));
   });
-  if (!refused.empty()) resender_.take_over(producer_->client(), std::move(event), std::move(refused));
+  if (!refused.empty()) return resender_.take_over(producer_->client(), std::move(event), std::move(refused));
+  producer_->keep(std::move(event), count);
 }
 
 void KafkaSink::take_resent(rd_kafka_event_t* event) {
@@ -346,7 +351,7 @@ Sink::Health KafkaSink::health() const {
 }
 
 Sink::Statistics KafkaSink::statistics() const {
-  return {.queue_events = static_cast<std::size_t>(rd_kafka_outq_len(producer_->client())), .round_trip = round_trip_};
+  return {.queue_events = producer_->queued(), .round_trip = round_trip_};
 }
 
 void KafkaSink::wake_up() const {

@@ -49,6 +49,7 @@ class KafkaSink final : public Sink {
   [[nodiscard]] SubmitStatus submit_progress(std::string_view key, NullableBytes record, Tag tag) override;
   [[nodiscard]] std::span<const Delivery> collect(std::size_t limit) override;
   void hold() override { resender_.hold(); }
+  void expect_more(bool soon) override;
   [[nodiscard]] int descriptor() const override { return wakeup_.get(); }
   [[nodiscard]] std::size_t in_flight_events() const override { return in_flight_events_; }
   [[nodiscard]] std::size_t in_flight_bytes() const override { return in_flight_bytes_; }

@@ -99,6 +99,10 @@ class Sink {
   // not sent any more. Without it they go on with the next collect().
   virtual void hold() {}
 
+  // True: more events follow at once, so that what was submitted may wait a moment to go with them. False: there is
+  // nothing to wait for; to be repeated as events are submitted. Without it the sink does what suits many.
+  virtual void expect_more(bool /*soon*/) {}
+
   // Readable when collect() has something to return; -1 where submit() itself delivers.
   [[nodiscard]] virtual int descriptor() const = 0;
 
