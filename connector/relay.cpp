@@ -15,12 +15,14 @@ Relay::Relay(RelayOptions options, OutboxRouter& router, Sink& sink, RelayMetric
       sink_(sink),
       metrics_(metrics),
       clock_(clock),
+      write_back_(options_.write_back),
       epoch_(epoch),
       frontier_(confirmed),
       progress_(options_.progress),
       covered_(options_.covered),
       written_(confirmed) {
   WALRELAY_INVARIANT(confirmed.valid());
+  if (write_back_ != nullptr) write_back_->restart(confirmed);
 }
 
 void Relay::begin_session(Source& source, std::chrono::milliseconds wal_sender_timeout, Instant now) {
@@ -52,6 +54,7 @@ StepResult Relay::step(Instant now) {
   if (source_ != nullptr) {
     work.frames = receive_frames(now, work.drained_source);
   }
+  if (write_back_ != nullptr) pass_to_write_back();
   record_progress();
   if (source_ != nullptr) {
     status_.confirmed(this->confirmed(), now);
@@ -99,7 +102,17 @@ void Relay::settle(AckFrontier::Ordinal ordinal) {
 
 // ---- progress -------------------------------------------------------------------------------------------------------
 
+// The rows of a transaction without end cannot wait for it: reading pauses, and once nothing is in flight, all of them
+// are settled.
+void Relay::pass_to_write_back() {
+  write_back_->settled(frontier_.confirmed(), now_);
+  const bool nothing_in_flight = sink_.in_flight_events() == 0 && !paused() && halt_reason_.empty();
+  if (write_back_->full() && nothing_in_flight) write_back_->all_settled(now_);
+  if (drain_deadline_ || halt_deadline_) write_back_->hurry();
+}
+
 void Relay::record_progress() {
+  if (write_back_ != nullptr && write_back_->failures_pending()) return;
   progress_.reached(frontier_.confirmed(), frontier_.last_commit());
   if (drain_deadline_ || halt_deadline_) progress_.hurry();
   const auto due = progress_.due();
@@ -129,6 +142,7 @@ void Relay::on_progress_delivery(const Delivery& delivery) {
 bool Relay::may_receive() const {
   if (source_ == nullptr || end_ != RelayEnd::none || !halt_reason_.empty()) return false;
   if (paused() || unresolved_) return false;
+  if (write_back_ != nullptr && write_back_->full()) return false;
   return !drain_deadline_ || transaction_;
 }
 
@@ -176,7 +190,7 @@ void Relay::on_message(const PgoutputMessage& message) {
   const bool in_transaction = transaction_ && !resuming_;
   if (const auto* insert = std::get_if<InsertMessage>(&message)) {
     if (!in_transaction) return stop(RelayEnd::protocol, "the server sent an Insert outside a transaction");
-    if (transaction_->covered) return static_cast<void>(++passed_over_);
+    if (transaction_->covered) return on_covered(*insert);
     on_routed(router_.route(*insert, transaction_->start.commit_time));
   } else if (const auto* begin = std::get_if<BeginMessage>(&message)) {
     on_begin(*begin);
@@ -235,10 +249,24 @@ void Relay::on_commit(const CommitMessage& commit) {
   written_ = std::max(written_, commit.end_lsn);
 }
 
+// Its row may still have to be written to: the process that published it may have died before that.
+void Relay::on_covered(const InsertMessage& insert) {
+  ++passed_over_;
+  if (write_back_ == nullptr) return;
+  const Routed routed = router_.route(insert, transaction_->start.commit_time);
+  if (routed.status == RouteStatus::ignored || ++transaction_->seen <= transaction_->already_done) return;
+  OutboxEvent event = routed.event;
+  event.commit_lsn = transaction_->start.commit_lsn;
+  event.index = transaction_->events++;
+  if (routed.status == RouteStatus::rejected || options_.delivery.skip.contains(event)) return;
+  write_back_->covered(event.outbox, transaction_->start, event.id);
+}
+
 void Relay::on_covered_end(Lsn end_lsn) {
   const auto& start = transaction_->start;
   if (!covered_.ended({end_lsn, start.xid, start.commit_time})) return stop_at_gap("a commit", end_lsn);
   if (covered_.pending()) return;
+  if (write_back_ != nullptr) write_back_->covered_met();
   log_info("progress_met", "what the progress record covers is behind; it is not published again",
            {{"events", passed_over_}, {"up_to", end_lsn}});
 }
@@ -296,6 +324,7 @@ void Relay::on_routed(const Routed& routed) {
 void Relay::submit(const OutboxEvent& event) {
   switch (sink_.submit(event, tag_of(event.outbox).pack())) {
     case SubmitStatus::accepted:
+      if (write_back_ != nullptr) write_back_->sent(event.outbox, transaction_->start, event.id);
       blocked_event_.reset();
       return event_done(true);
     case SubmitStatus::full:
@@ -348,7 +377,7 @@ bool Relay::drain_finished() const {
   if (now_ >= *drain_deadline_) return true;
   // Without a session a half received transaction cannot be finished: what is in flight is waited for.
   const bool received = !transaction_ || source_ == nullptr;
-  return received && !paused() && sink_.in_flight_events() == 0 && !progress_.behind();
+  return received && !paused() && sink_.in_flight_events() == 0 && !progress_.behind() && written_back();
 }
 
 void Relay::check_ends() {
@@ -359,7 +388,8 @@ void Relay::check_ends() {
   if (!halt_reason_.empty()) {
     // What was before it is waited for; what is in flight behind it will not be confirmed.
     const bool settled = frontier_.first() == halted_at_ || sink_.in_flight_events() == 0;
-    if ((settled && !progress_.behind()) || now_ >= *halt_deadline_) stop(RelayEnd::poison, halt_reason_);
+    if ((settled && !progress_.behind() && written_back()) || now_ >= *halt_deadline_)
+      stop(RelayEnd::poison, halt_reason_);
   } else if (drain_deadline_ && drain_finished()) {
     stop(RelayEnd::drained, "");
   }
@@ -379,6 +409,7 @@ Duration Relay::silent_for(Instant now) const {
 }
 
 PgTime Relay::oldest_unconfirmed_commit() const {
+  if (write_back_ != nullptr && write_back_->oldest_commit()) return *write_back_->oldest_commit();
   if (const auto& commit = progress_.unrecorded_commit()) return commit->time;
   return frontier_.idle() ? RelayMetrics::kNoCommitWaiting : frontier_.start_of(frontier_.first()).commit_time;
 }

@@ -22,6 +22,7 @@
 #include "connector/progress_gate.h"
 #include "connector/source.h"
 #include "connector/status_policy.h"
+#include "connector/write_back_queue.h"
 #include "decoder/copy_frame.h"
 #include "decoder/outbox_router.h"
 #include "decoder/pgoutput_decoder.h"
@@ -46,6 +47,7 @@ struct RelayOptions {
   DeliveryOptions delivery;
   ProgressGate progress = {};              // as it stands at the start; without records by default
   std::optional<CommitMark> covered = {};  // the last commit that was delivered before, if the stream starts before it
+  WriteBackQueue* write_back = nullptr;    // the caller's, and outlives the relay; null: no rows are written to
   std::size_t frames_per_step_max = 1024;
   std::size_t deliveries_per_step_max = 4096;
 };
@@ -92,8 +94,12 @@ class Relay {
   // The catalog does not have it any more: its rows stay rejections.
   void cannot_resolve();
 
-  // What the server may be told: at most the frontier, and no more than the progress record covers.
-  [[nodiscard]] Lsn confirmed() const { return progress_.confirmable(frontier_.confirmed()); }
+  // What the server may be told: at most the frontier, no more than the progress record covers, and than what has been
+  // written back.
+  [[nodiscard]] Lsn confirmed() const {
+    const Lsn recorded = progress_.confirmable(frontier_.confirmed());
+    return write_back_ == nullptr ? recorded : write_back_->confirmable(recorded);
+  }
   // Where the next session is to start.
   [[nodiscard]] Lsn resume_position() const { return frontier_.received(); }
   // The transaction that the stream was in, and how many of its events were dealt with.
@@ -132,6 +138,8 @@ class Relay {
   [[nodiscard]] std::string id_of(const FailedEvent& failed, std::size_t outbox) const;
   void settle(AckFrontier::Ordinal ordinal);
   void record_progress();
+  void pass_to_write_back();
+  [[nodiscard]] bool written_back() const { return write_back_ == nullptr || write_back_->idle(); }
   std::size_t receive_frames(Instant now, bool& drained);
   [[nodiscard]] bool may_receive() const;
   // One partition that lags behind the others holds the frontier: what is delivered beyond it would be repeated after a
@@ -143,6 +151,7 @@ class Relay {
   void on_message(const PgoutputMessage& message);
   void on_begin(const BeginMessage& begin);
   void on_commit(const CommitMessage& commit);
+  void on_covered(const InsertMessage& insert);
   void on_covered_end(Lsn end_lsn);
   void stop_at_gap(std::string_view met, Lsn position);
   void on_relation(const RelationMessage& relation);
@@ -157,6 +166,7 @@ class Relay {
   void skip_named(const OutboxEvent& event);
   void count_skipped(const Rejection& rejection, const DeliveryTag& tag);
   void log_failed(EventFate fate, const Rejection& rejection, const DeliveryTag& tag);
+  void tell_row(const DeliveryTag& tag, std::string_view id, const Rejection& rejection);
   // `name`: what --skip knows the event by.
   void halt(const Rejection& rejection, const DeliveryTag& tag, const std::string& name);
   [[nodiscard]] std::string name_of(const FailedEvent& failed, const DeliveryTag& tag) const;
@@ -175,6 +185,7 @@ class Relay {
   Sink& sink_;
   RelayMetrics& metrics_;
   const Clock& clock_;
+  WriteBackQueue* const write_back_;
   const std::uint16_t epoch_;
 
   AckFrontier frontier_;

@@ -17,7 +17,10 @@ void name_event(Rejection& rejection, std::string_view id) {
 }  // namespace
 
 void Relay::on_failed(const DeliveryTag& tag, FailedEvent failed) {
-  name_event(failed.rejection, id_of(failed, tag.outbox));
+  const std::string id = id_of(failed, tag.outbox);
+  name_event(failed.rejection, id);
+  // A dead letter that is refused stands for an event whose row has been told.
+  if (tag.kind == DeliveryTag::Kind::event) tell_row(tag, id, failed.rejection);
   const OnError policy = tag.kind == DeliveryTag::Kind::dead_letter
                              ? OnError::halt
                              : options_.delivery.policy(failed.rejection.failure_class);
@@ -48,6 +51,7 @@ void Relay::on_not_taken(const OutboxEvent& event) {
 
 void Relay::on_rejected(const OutboxEvent& event, const Rejection& rejection) {
   const auto tag = tag_of(event.outbox);
+  tell_row(tag, event.id, rejection);
   switch (options_.delivery.policy(rejection.failure_class)) {
     case OnError::halt:
       // Not done: the transaction stays open and is never confirmed.
@@ -100,6 +104,11 @@ void Relay::count_skipped(const Rejection& rejection, const DeliveryTag& tag) {
 
 void Relay::log_failed(EventFate fate, const Rejection& rejection, const DeliveryTag& tag) {
   failure_log_.tell(fate, rejection, router_.outbox_name(tag.outbox), frontier_.start_of(tag.ordinal).commit_lsn, now_);
+}
+
+void Relay::tell_row(const DeliveryTag& tag, std::string_view id, const Rejection& rejection) {
+  if (write_back_ == nullptr) return;
+  write_back_->failed(tag.outbox, frontier_.start_of(tag.ordinal), id, rejection, now_);
 }
 
 std::string Relay::name_of(const FailedEvent& failed, const DeliveryTag& tag) const {

@@ -94,20 +94,6 @@ ServerFacts server_facts(const Answer& row, Instant now) {
   return facts;
 }
 
-std::string array_literal(const std::vector<std::string>& elements) {
-  std::string literal = "{";
-  for (const auto& element : elements) {
-    if (literal.size() > 1) literal += ',';
-    literal += '"';
-    for (const char c : element) {
-      if (c == '"' || c == '\\') literal += '\\';
-      literal += c;
-    }
-    literal += '"';
-  }
-  return literal + '}';
-}
-
 bool says_shutdown(const SourceError& error) { return error.sqlstate == "57P01" || error.sqlstate == "57P03"; }
 
 }  // namespace
@@ -217,7 +203,7 @@ std::vector<std::string> ServerWatch::names_as_arrays() const {
     schemas.push_back(split.schema);
     names.push_back(split.name);
   }
-  return {array_literal(schemas), array_literal(names)};
+  return {array_text(schemas), array_text(names)};
 }
 
 }  // namespace walrelay

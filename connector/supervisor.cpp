@@ -44,7 +44,10 @@ Supervisor::Supervisor(SupervisorParts parts, std::uint64_t seed)
       retention_([this] { return query_conninfo(parts_.connection()); }, parts_.config, parts_.metrics, parts_.clock),
       sink_(parts_.make_sink()),
       backoff_({}, seed + 1),
-      sink_backoff_({}, seed + 2) {}
+      sink_backoff_({}, seed + 2) {
+  if (!WriteBack::wanted(parts_.config)) return;
+  write_back_.emplace([this] { return query_conninfo(parts_.connection()); }, parts_.config, parts_.metrics, seed + 3);
+}
 
 ExitCode Supervisor::run(bool drain) {
   drain_requested_ = drain;
@@ -70,8 +73,10 @@ void Supervisor::step(Instant now) {
   take_signals(now);
   watch_.step(now, watch_readable_);
   retention_.step(now, retained_stream());
+  if (write_back_) write_back_->take(now, write_back_readable_);
   // Without a relay the sink is still to take in its errors and answers, or a standby would not know that it is there.
   work_ = relay_ ? relay_->step(now) : StepResult{.deliveries = sink_->collect(kCollectedMax).size()};
+  if (write_back_) write_back_->send(now, phase_ == Phase::streaming);
   switch (phase_) {
     case Phase::waiting:
     case Phase::standby:

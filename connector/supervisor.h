@@ -22,6 +22,7 @@
 #include "connector/retention.h"
 #include "connector/server_watch.h"
 #include "connector/told_reasons.h"
+#include "connector/write_back.h"
 
 namespace walrelay {
 
@@ -116,6 +117,7 @@ class Supervisor {
   SupervisorParts parts_;
   ServerWatch watch_;
   Retention retention_;
+  std::optional<WriteBack> write_back_;  // where it is configured
   std::unique_ptr<Sink> sink_;
   std::unique_ptr<Relay> relay_;
   std::unique_ptr<ReplicationSource> source_;
@@ -138,6 +140,7 @@ class Supervisor {
   StepResult work_;
   ReadPace pace_;
   bool watch_readable_ = false;
+  bool write_back_readable_ = false;
   bool signals_readable_ = false;
   Instant signals_due_{};
   std::optional<RelationId> asked_for_;

@@ -148,6 +148,7 @@ void Supervisor::report_publication() {
 void Supervisor::sleep(Instant now) {
   Instant deadline = std::min({watch_.deadline(), retention_.deadline(), now + kSleepMax});
   if (relay_) deadline = std::min(deadline, relay_->deadline());
+  if (write_back_) deadline = std::min(deadline, write_back_->deadline());
   if (phase_ == Phase::backing_off) deadline = std::min(deadline, retry_at_);
   if (phase_ == Phase::reading_loss) deadline = std::min(deadline, loss_deadline_);
   if (phase_ == Phase::finishing) deadline = std::min(deadline, finish_deadline_);
@@ -162,6 +163,7 @@ void Supervisor::sleep(Instant now) {
   }
   const auto watch = poll_.add(watch_.descriptor(), watch_.wants_write());
   poll_.add(retention_.descriptor(), retention_.wants_write());
+  const auto write_back = write_back_ ? poll_.add(write_back_->descriptor(), write_back_->wants_write()) : 0;
   // A connection that waits to be started is not read, so its end would wake the loop without end.
   const bool reading =
       source_ &&
@@ -171,6 +173,7 @@ void Supervisor::sleep(Instant now) {
   if (source_ && !reading && source_->wants_write()) poll_.add_write_only(source_->descriptor(), true);
   poll_.wait(deadline - now);
   watch_readable_ = poll_.readable(watch);
+  write_back_readable_ = write_back_ && poll_.readable(write_back);
   signals_readable_ = poll_.readable(signals);
 }
 

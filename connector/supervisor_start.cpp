@@ -157,6 +157,7 @@ void Supervisor::on_gap(const std::string& gap) {
 
 void Supervisor::new_relay(RelayOptions options) {
   epoch_ = static_cast<std::uint16_t>(epoch_ % DeliveryTag::kEpochMax + 1);
+  if (write_back_) options.write_back = &write_back_->queue();
   relay_ = std::make_unique<Relay>(std::move(options), parts_.router, *sink_, parts_.metrics, parts_.clock,
                                    slot_position_, epoch_);
   start_stream();

@@ -17,6 +17,7 @@ struct RetentionRules {
   std::size_t max_rows = 0;           // the oldest above this number are deleted; 0: however many
   std::chrono::milliseconds interval{60'000};
   std::size_t batch = 1000;  // rows by one statement
+  std::string after;         // "ack": each row is deleted as soon as its event has been acknowledged; "": not by that
 
   [[nodiscard]] bool wanted() const { return keep.count() > 0 || max_rows > 0; }
   bool operator==(const RetentionRules&) const = default;
@@ -49,8 +50,18 @@ struct OutboxRules {
   std::string id_header = "id";                              // "" sends none
   std::optional<CloudEventRules> cloudevents;
 
-  // Column that is NULL until something else than walrelay has published the row; "" if there is none. Only read.
+  // Columns for write-back; "" if there is none. processed_at is NULL until the row has been published, by walrelay or
+  // a worker before it.
   std::string processed_at;
+  std::string attempts;  // counts the times that its event was refused for good
+  std::string error;     // why, the last time
+
+  // A row is deleted, or marked, once its event has been acknowledged.
+  [[nodiscard]] bool deletes_acknowledged() const { return retention.after == "ack"; }
+  [[nodiscard]] bool marks_delivered() const { return deletes_acknowledged() || !processed_at.empty(); }
+  // Why its event was not delivered is told in its row.
+  [[nodiscard]] bool tells_failures() const { return !attempts.empty() || !error.empty(); }
+  [[nodiscard]] bool writes_back() const { return marks_delivered() || tells_failures(); }
 
   // Columns that only a preset asks for and that a table may lack: a template that names one is then dropped.
   std::vector<std::string> optional_columns;

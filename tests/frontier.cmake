@@ -11,9 +11,11 @@ walrelay_test(frontier_tests unit
     unit/relay_progress.cpp
     unit/relay_status.cpp
     unit/relay_step.cpp
+    unit/relay_write_back.cpp
     unit/skip_list_test.cpp
     unit/slot_verdict.cpp
     unit/status_policy.cpp
     unit/tail_sink_test.cpp
+    unit/write_back_queue.cpp
   LIBRARIES connector PostgreSQL::PostgreSQL
 )

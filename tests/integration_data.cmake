@@ -15,6 +15,7 @@ walrelay_integration_test(data_tests VERSIONS TIMEOUT 120
     integration/restarts.cpp
     integration/schema_changes.cpp
     integration/table_shapes.cpp
+    integration/write_back.cpp
     support/mock_cluster.cpp
     support/outbox_case.cpp
   LIBRARIES connector PkgConfig::rdkafka

@@ -11,6 +11,8 @@
 #include "connector/postgres/catalog.h"
 #include "connector/postgres/pg_quote.h"
 #include "connector/postgres/slot_admin.h"
+#include "connector/postgres/write_back_catalog.h"
+#include "connector/postgres/write_back_sql.h"
 #include "decoder/mapping_check.h"
 #include "decoder/rule_error.h"
 
@@ -98,8 +100,27 @@ void check_published(Findings& findings, const Config& config, const Publication
   add_problems(findings, "publication.columns", column_list_problems(name, publication, table, mapped));
 }
 
+void check_write_back(Findings& findings, PgConnection& connection, const OutboxRules& rules, const TableInfo& table,
+                      const std::string& role) {
+  if (!rules.writes_back() || !write_back_problems(rules, table.columns).empty()) return;  // said by check_mapping()
+  if (may_write_back(connection, rules, role)) {
+    findings.ok("write_back.rights", fmt::format("role \"{}\" may write back to \"{}\"", role, rules.table));
+  } else {
+    findings.error(
+        "write_back.rights",
+        fmt::format("role \"{}\" may not write back to \"{}\": its rows would not be marked", role, rules.table),
+        grant_write_back_sql(rules, role) + ";");
+  }
+  if (has_index_on_id(connection, rules)) return;
+  const auto id = quote_identifier(row_id_column(rules));
+  findings.warning(
+      "write_back.index",
+      fmt::format("\"{}\" has no index on {}: each batch that is written back reads the whole table", rules.table, id),
+      fmt::format("CREATE INDEX CONCURRENTLY ON {} ({});", quote_table(rules.table), id));
+}
+
 void check_table(Findings& findings, PgConnection& connection, const Config& config,
-                 const std::optional<PublicationInfo>& publication, const OutboxRules& rules) {
+                 const std::optional<PublicationInfo>& publication, const OutboxRules& rules, const std::string& role) {
   const auto table = read_table(connection, rules.table);
   if (!table) {
     auto similar = similar_tables(connection, rules.table);
@@ -115,6 +136,7 @@ void check_table(Findings& findings, PgConnection& connection, const Config& con
   add_problems(findings, "table", unfit);
   if (unfit.empty()) findings.ok("table", fmt::format("table \"{}\" exists", rules.table));
   check_mapping(findings, rules, *table);
+  check_write_back(findings, connection, rules, *table, role);
   if (publication) check_published(findings, config, *publication, rules, *table);
   check_retention(findings, connection, rules);
 }
@@ -235,7 +257,7 @@ void check_all(Findings& findings, PgConnection& connection, const Config& confi
   const auto publication = read_publication(connection, config.postgres.publication);
   check_publication(findings, config, publication);
   for (const auto& rules : config.outboxes) {
-    if (!rules.table.empty()) check_table(findings, connection, config, publication, rules);
+    if (!rules.table.empty()) check_table(findings, connection, config, publication, rules, server.user);
   }
   check_slot(findings, connection, server, slot, config, publication.has_value());
 }

@@ -75,7 +75,10 @@ void append_outbox(std::string& out, const OutboxRules& rules) {
   append_template(out, "value", rules.value, preset.value);
   append_template(out, "timestamp", rules.timestamp, preset.timestamp);
   append_headers(out, rules, preset);
-  if (!rules.processed_at.empty()) out += fmt::format("processed_at = {}\n", toml_string(rules.processed_at));
+  for (const auto& [key, column] : {std::pair{"processed_at", &rules.processed_at},
+                                    std::pair{"attempts", &rules.attempts}, std::pair{"error", &rules.error}}) {
+    if (!column->empty()) out += fmt::format("{} = {}\n", key, toml_string(*column));
+  }
   if (rules.id_header != preset.id_header) out += fmt::format("id_header = {}\n", toml_string(rules.id_header));
   out += print_retention(rules);
   out += print_cloudevents(rules);

@@ -7,6 +7,8 @@
 #include "connector/commands/command_support.h"
 #include "connector/postgres/pg_quote.h"
 #include "connector/postgres/table_rows.h"
+#include "connector/postgres/write_back_catalog.h"
+#include "connector/postgres/write_back_sql.h"
 #include "decoder/mapping_check.h"
 #include "decoder/presets.h"
 
@@ -53,6 +55,7 @@ class Planner {
     for (const auto& rules : config_.outboxes) plan_outbox(rules);
     plan_role();
     plan_retention_rights();
+    plan_write_back();
     plan_publication();
     plan_slot();
     return std::move(plan_);
@@ -215,6 +218,18 @@ class Planner {
         "to_regclass($2) AS oid) c CROSS JOIN unnest(ARRAY['SELECT', 'DELETE']) privilege WHERE r.rolname = $1::name",
         {role, quote_table(table)});
     return rows[0].flag("allowed");
+  }
+
+  // What the owner of the table, or a superuser, has anyhow need not be granted.
+  void plan_write_back() {
+    const auto& role = flags_.role.empty() ? plan_.server.user : flags_.role;
+    for (const auto& rules : plan_.outboxes) {
+      if (rules.table.empty() || !rules.writes_back()) continue;
+      if (may_write_back(connection_, rules, role)) continue;
+      plan_.steps.push_back(
+          {grant_write_back_sql(rules, role), fmt::format("the rights of role {} to write back to table {}",
+                                                          quote_identifier(role), quote_table(rules.table))});
+    }
   }
 
   void plan_publication() {

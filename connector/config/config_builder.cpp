@@ -7,6 +7,7 @@
 
 #include "connector/config/option_values.h"
 #include "connector/config/setting_values.h"
+#include "decoder/mapping_check.h"
 #include "decoder/nearest_name.h"
 #include "decoder/outbox_mapping.h"
 #include "decoder/outbox_router.h"
@@ -25,15 +26,8 @@ bool is_section(std::string_view pattern) {
   return std::any_of(all.begin(), all.end(), [&](const Section& s) { return s.name == pattern; });
 }
 
-bool of_later_version(std::string_view pattern) {
-  const auto later = keys_of_later_versions();
-  return pattern.starts_with("sink.rabbitmq") || std::any_of(later.begin(), later.end(), [&](std::string_view key) {
-           return pattern == key || (pattern.starts_with(key) && pattern[key.size()] == '.');
-         });
-}
-
 [[noreturn]] void refuse_unknown(const Setting& setting, std::string_view pattern) {
-  if (of_later_version(pattern)) refuse(setting, kNotInThisVersion);
+  if (pattern.starts_with("sink.rabbitmq")) refuse(setting, kNotInThisVersion);
   if (is_section(pattern)) refuse(setting, fmt::format("is a section, not a value; write its keys under it"));
   if (setting.key.starts_with("outbox.") && pattern == setting.key) {
     refuse(setting,
@@ -234,7 +228,9 @@ void ConfigBuilder::check_retention(std::size_t index) const {
   };
   if (rules.retention == RetentionRules{}) return;
   if (rules.table.empty()) fail("messages leave no rows behind that could be deleted; remove it");
-  if (!rules.retention.wanted()) fail("what to delete is not said; give keep or max_rows");
+  if (!rules.retention.wanted() && !rules.deletes_acknowledged()) {
+    fail("what to delete is not said; give keep, max_rows or after = \"ack\"");
+  }
   if (rules.retention.keep.count() > 0 && time_column(rules).empty()) {
     fail(
         "keep goes by the age of a row, and timestamp, the column that tells it, is not mapped; write timestamp = "
@@ -260,6 +256,7 @@ void ConfigBuilder::complete_outbox(std::size_t index, Mapping mapping) {
   try {
     fill_from_preset(rules);
     const OutboxRouter compiled({rules});
+    if (rules.writes_back()) static_cast<void>(row_id_column(rules));
   } catch (const RuleError& error) {
     throw ConfigError(fmt::format("{}: {}", outbox_origins_[index], error.what()));
   }

@@ -183,7 +183,7 @@ std::string print_cloudevents(const OutboxRules& rules) {
 std::string print_option(const Option& option, Config& config) { return std::visit(PrintValue{config}, option.field); }
 
 std::string print_retention(const OutboxRules& rules) {
-  if (!rules.retention.wanted()) return {};
+  if (rules.retention == RetentionRules{}) return {};
   OutboxRules copy = rules;
   return "[outbox.retention]\n" + OutboxLines(copy).text("outbox.*.retention");
 }

@@ -69,6 +69,10 @@ std::string column_problem(std::string_view text) {
   return fmt::format("is a column, not a template; write \"{}\"", text.substr(1, text.size() - 2));
 }
 
+std::string after_problem(std::string_view text) {
+  return text.empty() || text == "ack" ? std::string() : "there is only \"ack\"; for an age use keep";
+}
+
 std::string listen_problem(std::string_view text) {
   if (text.empty() || parse_listen_address(text)) return {};
   return "not a host:port; for example \"127.0.0.1:9464\", \"[::1]:9464\", \"0.0.0.0:9464\" for all addresses, or \"\" "

@@ -22,6 +22,7 @@ namespace walrelay {
 
 // A column's name, which is not a template.
 [[nodiscard]] std::string column_problem(std::string_view text);
+[[nodiscard]] std::string after_problem(std::string_view text);
 
 // host:port, or "" for none.
 [[nodiscard]] std::string listen_problem(std::string_view text);

@@ -78,7 +78,13 @@ const std::array kOptions = std::to_array<Option>({
      "header that carries the event id; empty: none"},
     {"outbox.*.processed_at",
      RuleField{[](OutboxRules& r) -> std::string& { return r.processed_at; }, column_problem, "name of a column"}, "",
-     "column that is NULL until a polling relay has published the row: read by --backfill unprocessed, never written"},
+     "column that is NULL until the row has been published: set by write-back, read by --backfill unprocessed"},
+    {"outbox.*.attempts",
+     RuleField{[](OutboxRules& r) -> std::string& { return r.attempts; }, column_problem, "name of a column"}, "",
+     "column that counts how often the row's event was refused for good"},
+    {"outbox.*.error",
+     RuleField{[](OutboxRules& r) -> std::string& { return r.error; }, column_problem, "name of a column"}, "",
+     "column that tells why, the last time"},
 
     {"outbox.*.retention.keep",
      RuleDurationField{[](OutboxRules& r) -> milliseconds& { return r.retention.keep; }, milliseconds(1'000),
@@ -95,6 +101,10 @@ const std::array kOptions = std::to_array<Option>({
     {"outbox.*.retention.batch",
      RuleCountField{[](OutboxRules& r) -> std::size_t& { return r.retention.batch; }, 1, 100'000}, "",
      "rows deleted by one statement; a pause follows each"},
+    {"outbox.*.retention.after",
+     RuleField{[](OutboxRules& r) -> std::string& { return r.retention.after; }, after_problem, "`ack`"}, "",
+     "`ack`: a row is deleted as soon as its event has been acknowledged; one whose event could not be delivered "
+     "stays"},
 
     {"outbox.*.cloudevents.source",
      TemplateField{[](OutboxRules& r) -> auto& { return cloud_event(r).source; }, "required"}, "",
@@ -167,8 +177,6 @@ constexpr std::array kSections = std::to_array<Section>({
     {"log", "Log lines go to stderr."},
 });
 
-constexpr std::array<std::string_view, 2> kLater = {"outbox.*.attempts", "outbox.*.error"};
-
 const Option* exact_option(std::string_view key) {
   const auto* found = std::find_if(kOptions.begin(), kOptions.end(), [&](const Option& o) { return o.key == key; });
   return found == kOptions.end() ? nullptr : found;
@@ -183,7 +191,6 @@ bool takes_rest(const Option& option) {
 
 std::span<const Option> options() { return kOptions; }
 std::span<const Section> sections() { return kSections; }
-std::span<const std::string_view> keys_of_later_versions() { return kLater; }
 
 OutboxKey split_outbox_key(std::string_view key) {
   if (!key.starts_with(kOutboxPrefix)) return {std::string(key), std::nullopt};

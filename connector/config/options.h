@@ -109,9 +109,6 @@ struct Section {
 };
 [[nodiscard]] std::span<const Section> sections();
 
-// A key of later versions: known, so that it is not called unknown, but refused.
-[[nodiscard]] std::span<const std::string_view> keys_of_later_versions();
-
 inline constexpr std::array<std::string_view, 3> kOnErrorNames = {"halt", "dead-letter", "skip"};
 
 // What a dotted key means.

@@ -104,6 +104,10 @@ class LatencyHistogram {
 enum class EventResult : std::uint8_t { delivered, dead_letter, skipped, ignored };
 inline constexpr std::array<std::string_view, 4> kEventResultNames = {"delivered", "dead_letter", "skipped", "ignored"};
 
+// Of a row that write-back was to write to. unchanged: it was deleted, or marked, by somebody else or before a crash.
+enum class WriteBackResult : std::uint8_t { written, unchanged, failed };
+inline constexpr std::array<std::string_view, 3> kWriteBackResultNames = {"written", "unchanged", "failed"};
+
 // Of one [[outbox]] with [outbox.retention].
 struct RetentionMetrics {
   Gauge wanted;  // 1: there is one; else nothing of this is shown
@@ -115,7 +119,10 @@ struct RetentionMetrics {
 
 struct RelayMetrics {
   explicit RelayMetrics(std::size_t outbox_count)
-      : events_(outbox_count), invalid_traceparents_(outbox_count), retention_(outbox_count) {}
+      : events_(outbox_count),
+        write_back_(outbox_count),
+        invalid_traceparents_(outbox_count),
+        retention_(outbox_count) {}
 
   // Positions, in bytes. server_wal_lsn: the server's flush position, its replay position in recovery; cleared while
   // neither connection is there to tell.
@@ -156,6 +163,13 @@ struct RelayMetrics {
   [[nodiscard]] std::uint64_t events(std::size_t outbox, EventResult result) const {
     return events_.at(outbox)[static_cast<std::size_t>(result)].value();
   }
+  Gauge write_back_pending;  // rows of events in flight, and those that are due
+  [[nodiscard]] Counter& write_back(std::size_t outbox, WriteBackResult result) {
+    return write_back_.at(outbox)[static_cast<std::size_t>(result)];
+  }
+  [[nodiscard]] std::uint64_t write_back(std::size_t outbox, WriteBackResult result) const {
+    return write_back_.at(outbox)[static_cast<std::size_t>(result)].value();
+  }
   // Events whose header traceparent no tracer would take; they are sent as they are.
   [[nodiscard]] Counter& invalid_traceparents(std::size_t outbox) { return invalid_traceparents_.at(outbox); }
   [[nodiscard]] const Counter& invalid_traceparents(std::size_t outbox) const {
@@ -174,6 +188,7 @@ struct RelayMetrics {
 
  private:
   std::vector<std::array<Counter, kEventResultNames.size()>> events_;
+  std::vector<std::array<Counter, kWriteBackResultNames.size()>> write_back_;
   std::vector<Counter> invalid_traceparents_;
   std::vector<RetentionMetrics> retention_;
 };

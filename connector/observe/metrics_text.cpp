@@ -95,6 +95,20 @@ void add_invalid_traceparents(Exposition& out, const RelayIdentity& identity, co
   }
 }
 
+void add_write_back(Exposition& out, const RelayIdentity& identity, const RelayMetrics& m) {
+  out.begin("walrelay_write_back_rows_total",
+            "Outbox rows to be marked, deleted or told of a failure, by what came of it", MetricType::Counter);
+  for (std::size_t outbox = 0; outbox < m.outbox_count(); ++outbox) {
+    for (std::size_t result = 0; result < kWriteBackResultNames.size(); ++result) {
+      auto& sample = out.sample(
+          {{"outbox", identity.outboxes.at(outbox)}, {"result", std::string(kWriteBackResultNames[result])}});
+      sample.counter.value = static_cast<double>(m.write_back(outbox, static_cast<WriteBackResult>(result)));
+    }
+  }
+  out.gauge("walrelay_write_back_pending_rows", "Rows to be written to that are in flight or due",
+            as_double(m.write_back_pending));
+}
+
 void add_counts(Exposition& out, const RelayMetrics& m) {
   out.counter("walrelay_transactions_total", "Transactions with events that are settled", as_double(m.transactions));
   out.counter("walrelay_dead_letters_total", "Events that were sent to the dead letter topic",
@@ -169,6 +183,7 @@ std::string metrics_text(const RelayIdentity& identity, const RelayMetrics& metr
   add_positions(out, metrics, clock.wall());
   add_events(out, identity, metrics);
   add_invalid_traceparents(out, identity, metrics);
+  add_write_back(out, identity, metrics);
   add_counts(out, metrics);
   add_latency(out, metrics.commit_to_ack);
   add_connections(out, metrics, clock.now());

@@ -39,6 +39,23 @@ std::string quote_literal(std::string_view text) {
   return quoted += '\'';
 }
 
+void append_array_element(std::string& array, std::string_view element) {
+  array.back() = ',';  // over the closing brace
+  if (array.size() == 2) array.pop_back();
+  array += '"';
+  for (const char c : element) {
+    if (c == '"' || c == '\\') array += '\\';
+    array += c;
+  }
+  array += "\"}";
+}
+
+std::string array_text(std::span<const std::string> elements) {
+  std::string array = "{}";
+  for (const auto& element : elements) append_array_element(array, element);
+  return array;
+}
+
 std::string quote_replication_literal(std::string_view text) {
   std::string quoted = "'";
   append_doubled(quoted, text, "'");

@@ -26,6 +26,10 @@ namespace walrelay {
 [[nodiscard]] std::string quote_publication_names(std::span<const std::string> names);
 [[nodiscard]] std::string quote_publication_name(const std::string& name);
 
+// The text of an array, "{}" at first, gets one more element.
+void append_array_element(std::string& array, std::string_view element);
+[[nodiscard]] std::string array_text(std::span<const std::string> elements);
+
 struct TableName {
   std::string schema;
   std::string name;

@@ -11,6 +11,7 @@ import sys
 
 FRONTIER = "connector/ack_frontier.cpp"
 RELAY = "connector/relay.cpp"
+WRITE_BACK = "connector/write_back_queue.cpp"
 
 # Name: file, text, what stands there instead. The text has to be in the file once; blanks and line breaks do not count.
 MUTANTS = {
@@ -26,7 +27,7 @@ MUTANTS = {
     "count_again_after_reconnect": (
         RELAY, "transaction_->already_done = transaction_->events;", "transaction_->already_done = 0;"),
     "doubt_is_delivery": (RELAY, "if (delivery.status == DeliveryStatus::in_doubt) return;", ""),
-    "publish_what_is_covered": (RELAY, "if (transaction_->covered) return static_cast<void>(++passed_over_);", ""),
+    "publish_what_is_covered": (RELAY, "if (transaction_->covered) return on_covered(*insert);", ""),
     "pass_over_another_history": (
         RELAY, "if (!covered_.ended({end_lsn, start.xid, start.commit_time})) return stop_at_gap(\"a commit\", end_lsn);",
         "covered_ = CoveredCommits(std::nullopt);"),
@@ -34,6 +35,9 @@ MUTANTS = {
         RELAY, "case SubmitStatus::accepted: return; case SubmitStatus::full: return progress_.postponed(now_);",
         "case SubmitStatus::accepted: return progress_.written(); "
         "case SubmitStatus::full: return progress_.postponed(now_);"),
+    "confirm_before_written": (WRITE_BACK, "if (!due_.empty()) limit = std::min(limit, due_.front().before);", ""),
+    "forget_covered_rows": (RELAY, "write_back_->covered(event.outbox, transaction_->start, event.id);", ""),
+    "mark_what_failed": (WRITE_BACK, "row->failed = true;", ""),
 }
 
 RANGES = [(first, 200) for first in (1, 1001, 2001, 3001, 4001)]

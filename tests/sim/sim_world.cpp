@@ -17,7 +17,8 @@ constexpr int kHealingStepsMax = 4000;
 
 }  // namespace
 
-SimWorld::SimWorld(std::uint64_t seed, bool always_recorded) : random_(seed), in_flight_max_(below(40) + 1) {
+SimWorld::SimWorld(std::uint64_t seed, bool always_recorded)
+    : random_(seed), in_flight_max_(below(40) + 1), writes_back_(seed % 3 == 0) {
   delivery_.max_in_flight = below(60) + 1;
   broker_.holds_progress = !chance(4) || always_recorded;
   delivery_.on_error = std::array{OnError::halt, OnError::dead_letter, OnError::skip}.at(below(3));
@@ -87,6 +88,7 @@ void SimWorld::work() {
     instance.sink->store(random_, below(10) + 1);
     if (chance(2)) instance.sink->report(random_);
     step(instance);
+    write_back(instance);
   }
   clock_.advance(std::chrono::milliseconds(below(300)));
 }
@@ -107,12 +109,17 @@ void SimWorld::start(Instance& instance) {
   instance.sink = std::make_unique<SimSink>(broker_, in_flight_max_);
   instance.router = std::make_unique<OutboxRouter>(stream_rules());
   instance.metrics = std::make_unique<RelayMetrics>(1);
+  instance.writing = false;
+  if (!writes_back_) return;
+  instance.write_back = std::make_unique<WriteBackQueue>(std::vector<WriteBackQueue::Use>{{true, true}},
+                                                         delivery_.on_error != OnError::halt, delivery_.max_in_flight);
 }
 
 void SimWorld::new_relay(Instance& instance) {
   ++instance.epoch;
   instance.sink->life = ++lives_;
-  RelayOptions options{.delivery = delivery_, .frames_per_step_max = below(20) + 1};
+  RelayOptions options{
+      .delivery = delivery_, .write_back = instance.write_back.get(), .frames_per_step_max = below(20) + 1};
   const auto progress = instance.sink->read_progress("slot");
   if (progress.state == StoredProgress::State::ready) {
     auto verdict = judge_progress(progress.records, "slot", server_.confirmed(), server_.history());
@@ -168,6 +175,40 @@ void SimWorld::step(Instance& instance) {
   if (active) connect(instance);
 }
 
+// One batch at a time, each of which may take a while, fail, or be given up.
+void SimWorld::write_back(Instance& instance) {
+  if (!instance.write_back) return;
+  WriteBackQueue& queue = *instance.write_back;
+  if (!instance.writing && queue.due() && *queue.due() <= clock_.now()) {
+    static_cast<void>(queue.begin());
+    instance.writing = true;
+  }
+  if (!instance.writing || chance(2)) return;
+  instance.writing = false;
+  if (chance(5)) return queue.put_back();
+  write(queue.under_way());
+  if (chance(5)) return queue.put_back();  // written, but the answer was lost
+  queue.finished();
+}
+
+void SimWorld::write(const WriteBackBatch& batch) {
+  check_stored();
+  const bool given_up = chance(20);
+  const std::string quoted = batch.kind == WriteBackBatch::Kind::failed ? '"' + batch.ids + '"' : batch.ids;
+  for (auto quote = quoted.find('"'); quote != std::string::npos; quote = quoted.find('"', quote + 8)) {
+    const auto id = quoted.substr(quote + 1, 6);
+    if (given_up) {
+      given_up_ids_.insert(id);
+    } else if (batch.kind == WriteBackBatch::Kind::failed) {
+      told_ids_.insert(id);
+    } else if (batch.kind == WriteBackBatch::Kind::delivered || !told_ids_.contains(id)) {
+      marked_ids_.insert(id);
+      const bool delivered = stored_ids_.contains(id) && !broker_.poison.contains(id);
+      if (!delivered && !given_up_ids_.contains(id)) fail(fmt::format("row {} is marked, and was not delivered", id));
+    }
+  }
+}
+
 // Both processes end with the server, and find it set back when they start again.
 void SimWorld::set_back(const SimServer& backup) {
   set_back_ = true;
@@ -197,6 +238,7 @@ void SimWorld::run_set_back() {
     instance.sink->store(random_, 20);
     instance.sink->report(random_);
     step(instance);
+    write_back(instance);
     clock_.advance(std::chrono::milliseconds(100));
   }
 }
@@ -220,6 +262,7 @@ void SimWorld::heal() {
       instance.sink->store(random_, 20);
       instance.sink->report(random_);
       step(instance);
+      write_back(instance);
     }
     clock_.advance(std::chrono::milliseconds(100));
     if (server_.confirmed() == server_.position() && instances_[1 - active_].sink->in_flight_events() == 0)
@@ -236,6 +279,11 @@ bool SimWorld::settled(const SimRow& row) const {
   return delivery_.on_error == OnError::skip || skipped_ids_.contains(row.id) || stored_ids_.contains(row.id);
 }
 
+bool SimWorld::written_back(const SimRow& row) const {
+  return marked_ids_.contains(row.id) || told_ids_.contains(row.id) || given_up_ids_.contains(row.id) ||
+         skipped_ids_.contains(row.id);
+}
+
 void SimWorld::check_confirmed(Lsn confirmed) {
   check_stored();
   if (confirmed > server_.position()) fail("confirmed what was never written");
@@ -245,6 +293,8 @@ void SimWorld::check_confirmed(Lsn confirmed) {
     for (const auto& row : transactions[checked_transactions_++].rows) {
       if (!settled(row))
         fail(fmt::format("confirmed {} although event {} is not stored", confirmed.to_string(), row.id));
+      if (writes_back_ && !written_back(row))
+        fail(fmt::format("confirmed {} although row {} is not written to", confirmed.to_string(), row.id));
     }
   }
 }

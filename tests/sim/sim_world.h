@@ -16,7 +16,7 @@ namespace walrelay::test {
 
 class SimWorld {
  public:
-  // Most worlds keep progress records, or all of them.
+  // Most worlds keep progress records, or all of them; every third writes to the rows.
   explicit SimWorld(std::uint64_t seed, bool always_recorded = false);
 
   // Faults and work at random, then all is healed and runs to rest. What was wrong, "" if nothing.
@@ -31,6 +31,8 @@ class SimWorld {
     std::unique_ptr<SimSink> sink;
     std::unique_ptr<OutboxRouter> router;
     std::unique_ptr<RelayMetrics> metrics;
+    std::unique_ptr<WriteBackQueue> write_back;  // where this world has it
+    bool writing = false;                        // a batch is under way
     std::unique_ptr<Relay> relay;
     std::unique_ptr<SimSource> source;
     std::uint16_t epoch = 0;
@@ -45,6 +47,8 @@ class SimWorld {
   void disconnect(Instance& instance);
   void crash(Instance& instance);
   void step(Instance& instance);
+  void write_back(Instance& instance);
+  void write(const WriteBackBatch& batch);
   void go_past_poison(Instance& instance);
   void heal();
   void check_confirmed(Lsn confirmed);
@@ -54,6 +58,7 @@ class SimWorld {
   void set_back(const SimServer& backup);
   void run_set_back();
   [[nodiscard]] bool settled(const SimRow& row) const;
+  [[nodiscard]] bool written_back(const SimRow& row) const;
   void fail(std::string what);
   [[nodiscard]] std::size_t below(std::size_t bound);
   [[nodiscard]] bool chance(std::size_t one_in) { return below(one_in) == 0; }
@@ -76,6 +81,10 @@ class SimWorld {
   std::map<std::string, std::size_t> last_of_key_;
   std::map<std::string, Lsn> commit_of_;          // where a row's transaction ends
   std::map<std::uint64_t, Lsn> covered_by_life_;  // what the record said when that relay began
+  bool writes_back_ = false;
+  std::set<std::string> marked_ids_;  // in the table, as are those that tell a failure
+  std::set<std::string> told_ids_;
+  std::set<std::string> given_up_ids_;  // by write-back
   bool set_back_ = false;
   bool gap_seen_ = false;
   std::string failure_;

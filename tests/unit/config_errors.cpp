@@ -44,12 +44,22 @@ TEST_CASE("an unknown key is refused with the nearest known one") {
 
 TEST_CASE("a key of a later version is refused as such, not as unknown") {
   check_refusals({
-      {"[[outbox]]\ntable='a.b'\nattempts='p'", "outbox.0.attempts", "is not in this version; remove it"},
-      {"[[outbox]]\ntable='a.b'\nattempts='p'", "outbox.0.attempts", "is not in this version; remove it"},
-      {"[[outbox]]\ntable='a.b'\nerror='p'", "outbox.0.error", "is not in this version; remove it"},
       {"[delivery]\nguarantee = 'exactly-once'", "delivery.guarantee", "write \"at-least-once\""},
       {"[sink]\ntype = 'rabbitmq'", "sink.type", "use kafka, stdout or file"},
       {"[sink.rabbitmq]\nurl = 'x'", "sink.rabbitmq.url", "is not in this version; remove it"},
+  });
+}
+
+TEST_CASE("write-back needs rows, and an id by which they are found") {
+  const std::string table = "[[outbox]]\ntable='a.b'\ntopic='t'\nvalue='{v}'\n";
+  check_refusals({
+      {"[[outbox]]\nmessages='a'\nprocessed_at='p'", "[[outbox]] a", "messages have no row to write to"},
+      {table + "processed_at='p'", "[[outbox]] a.b", "id has to be one plain column"},
+      {table + "id='{a}-{b}'\nerror='e'", "[[outbox]] a.b", "not \"{a}-{b}\""},
+      {table + "id='{a|lower}'\nattempts='n'", "[[outbox]] a.b", "not \"{a|lower}\""},
+      {table + "id='{a}'\nid_header=''\nretention.after='ack'", "[[outbox]] a.b", "set id_header"},
+      {table + "id='{a}'\nretention.after='age'", "outbox.0.retention.after", "there is only \"ack\""},
+      {table + "id='{a}'\nprocessed_at='{p}'", "outbox.0.processed_at", "write \"p\""},
   });
 }
 

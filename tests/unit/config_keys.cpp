@@ -30,11 +30,14 @@ timestamp = "{created_at}"
 headers = { source = "shop", type = "{type}" }
 id_header = "event-id"
 processed_at = "sent_at"
+attempts = "tries"
+error = "why"
 [outbox.retention]
 keep = "7d"
 max_rows = 1000000
 interval = "5m"
 batch = 500
+after = "ack"
 [outbox.cloudevents]
 source = "/shop/orders"
 type = "com.example.{type}"
@@ -98,7 +101,9 @@ TEST_CASE("every key of the file arrives where it belongs") {
   CHECK(rules.headers == std::vector<std::pair<std::string, std::string>>{{"source", "shop"}, {"type", "{type}"}});
   CHECK(rules.id_header == "event-id");
   CHECK(rules.processed_at == "sent_at");
-  CHECK(rules.retention == RetentionRules{milliseconds(604'800'000), 1'000'000, milliseconds(300'000), 500});
+  CHECK(rules.retention == RetentionRules{milliseconds(604'800'000), 1'000'000, milliseconds(300'000), 500, "ack"});
+  CHECK(rules.attempts == "tries");
+  CHECK(rules.error == "why");
   REQUIRE(config.outboxes[0].cloudevents);
   CHECK(config.outboxes[0].cloudevents->source == "/shop/orders");
   CHECK(config.outboxes[0].cloudevents->type == "com.example.{type}");

@@ -1,0 +1,37 @@
+#include "connector/postgres/write_back_catalog.h"
+
+#include <vector>
+
+#include "connector/postgres/pg_quote.h"
+#include "connector/postgres/write_back_sql.h"
+#include "decoder/mapping_check.h"
+
+namespace walrelay {
+
+bool may_write_back(PgConnection& connection, const OutboxRules& rules, const std::string& role) {
+  const auto [schema, table] = split_table(rules.table);
+  const auto read = write_back_columns(rules);
+  const std::vector<std::string> named(read.begin() + 1, read.end());
+  const auto answer = connection.exec(
+      "SELECT count(*) = $4::int AND coalesce(bool_and(has_column_privilege(r.oid, c.oid, a.attnum, 'SELECT') AND "
+      "(NOT a.attname = ANY ($6::text[]) OR has_column_privilege(r.oid, c.oid, a.attnum, 'UPDATE')) AND "
+      "($7 = 'no' OR has_table_privilege(r.oid, c.oid, 'DELETE'))), false) AS allowed "
+      "FROM pg_roles r, pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = "
+      "c.oid WHERE r.rolname = $1 AND n.nspname = $2 AND c.relname = $3 AND a.attname = ANY ($5::text[]) AND NOT "
+      "a.attisdropped",
+      {role, schema, table, std::to_string(read.size()), array_text(read), array_text(named.empty() ? read : named),
+       std::string(rules.deletes_acknowledged() ? "yes" : "no")});
+  return answer[0].flag("allowed");
+}
+
+bool has_index_on_id(PgConnection& connection, const OutboxRules& rules) {
+  const auto [schema, table] = split_table(rules.table);
+  const auto answer = connection.exec(
+      "SELECT count(*) > 0 AS found FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid "
+      "= c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0] WHERE n.nspname = $1 AND "
+      "c.relname = $2 AND a.attname = $3 AND i.indisvalid AND i.indpred IS NULL",
+      {schema, table, row_id_column(rules)});
+  return answer[0].flag("found");
+}
+
+}  // namespace walrelay
