@@ -17,7 +17,7 @@ struct RetentionRules {
   std::size_t max_rows = 0;           // the oldest above this number are deleted; 0: however many
   std::chrono::milliseconds interval{60'000};
   std::size_t batch = 1000;  // rows by one statement
-  std::string after;         // "ack": each row is deleted as soon as its event has been acknowledged; "": not by that
+  std::string after = {};    // "ack": each row is deleted as soon as its event has been acknowledged; "": not by that
 
   [[nodiscard]] bool wanted() const { return keep.count() > 0 || max_rows > 0; }
   bool operator==(const RetentionRules&) const = default;
