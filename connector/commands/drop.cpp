@@ -53,9 +53,9 @@ ExitCode drop(const Config& config, const DropFlags& flags) {
   // The slot first: without its publication it could not be read any more, but would hold WAL back all the same.
   const bool had_slot = drop_slot(connection, slot_name);
   say(fmt::format("{} slot \"{}\"", had_slot ? "dropped" : "there was no", slot_name));
+  remove_progress(config);
   const bool had_publication = drop_publication(connection, publication);
   say(fmt::format("{} publication \"{}\"", had_publication ? "dropped" : "there was no", publication));
-  remove_progress(config);
   return ExitCode::done;
 }
 

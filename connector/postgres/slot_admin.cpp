@@ -184,7 +184,14 @@ bool drop_slot(PgConnection& connection, const std::string& slot) {
 
 bool drop_publication(PgConnection& connection, const std::string& publication) {
   if (connection.exec("SELECT 1 FROM pg_publication WHERE pubname = $1", {publication}).empty()) return false;
-  connection.exec("DROP PUBLICATION " + quote_identifier(publication));
+  const std::string sql = "DROP PUBLICATION " + quote_identifier(publication);
+  try {
+    connection.exec(sql);
+  } catch (const PgError& error) {
+    if (error.sqlstate() != "42501") throw;
+    throw PgError(error.sqlstate(), fmt::format("publication \"{}\" stays: {}", publication, error.reason()),
+                  fmt::format("it holds nothing back; its owner removes it: {};", sql));
+  }
   return true;
 }
 

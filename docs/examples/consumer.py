@@ -15,7 +15,8 @@ from confluent_kafka import Consumer
 
 def handle(cursor, record):
     """The effect of an event, by the same transaction that remembers its id."""
-    cursor.execute("INSERT INTO effects (topic, value) VALUES (%s, %s)", (record.topic(), record.value().decode()))
+    value = record.value().decode() if record.value() is not None else None  # NULL in the outbox: a tombstone
+    cursor.execute("INSERT INTO effects (topic, value) VALUES (%s, %s)", (record.topic(), value))
 
 
 def handle_once(connection, record):

@@ -184,5 +184,19 @@ TEST_CASE("drop asks, removes slot and publication, and can be repeated", "[vers
   CHECK(admin.run("drop", {"--yes"}).status == 0);
 }
 
+TEST_CASE("who does not own the publication drops the slot, and is told what is left to its owner") {
+  AdminFixture admin;
+  REQUIRE(admin.init().status == 0);
+  admin.database().exec("CREATE ROLE \"" + admin.name() + "\" LOGIN REPLICATION");
+  const auto result = walrelay_command({"drop", "--yes", "--dsn", admin.database().dsn() + " user=" + admin.name(),
+                                        "--slot", admin.name(), "--publication", admin.name()},
+                                       "", {});
+  admin.database().exec("DROP ROLE \"" + admin.name() + "\"");
+  CHECK(result.status == 3);
+  CHECK_THAT(result.errors, ContainsSubstring("its owner removes it: DROP PUBLICATION \"" + admin.name() + "\";"));
+  CHECK(admin.count("pg_replication_slots WHERE slot_name = current_database()") == "0");
+  CHECK(admin.count("pg_publication") == "1");
+}
+
 }  // namespace
 }  // namespace walrelay::test
