@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "decoder/event_time.h"
-#include "decoder/rule_error.h"
 #include "tests/support/catch.h"
 #include "tests/unit/router_fixture.h"
 
@@ -41,15 +40,6 @@ std::string rejection_of(const OneRow& row) {
   REQUIRE(row.routed.status == RouteStatus::rejected);
   CHECK(row.routed.rejection->failure_class == FailureClass::mapping);
   return row.routed.rejection->reason;
-}
-
-std::string error_of(const OutboxRules& rules) {
-  try {
-    const OutboxRouter router({rules});
-  } catch (const RuleError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST_CASE("a CloudEvent's attributes are headers, beside those that there are without") {

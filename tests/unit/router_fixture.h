@@ -11,6 +11,7 @@
 
 #include "decoder/outbox_router.h"
 #include "decoder/presets.h"
+#include "decoder/rule_error.h"
 #include "tests/support/catch.h"
 
 namespace walrelay::test {
@@ -88,6 +89,16 @@ inline std::string header(const OutboxEvent& event, std::string_view name) {
     if (one.name == name) return std::string(one.value.value_or("NULL"));
   }
   return "(absent)";
+}
+
+// Why a router refuses these rules.
+inline std::string error_of(const OutboxRules& rules) {
+  try {
+    const OutboxRouter router({rules});
+  } catch (const RuleError& error) {
+    return error.what();
+  }
+  return "no error";
 }
 
 }  // namespace walrelay::test

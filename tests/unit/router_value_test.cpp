@@ -4,21 +4,11 @@
 #include <string>
 #include <string_view>
 
-#include "decoder/rule_error.h"
 #include "tests/support/catch.h"
 #include "tests/unit/router_fixture.h"
 
 namespace walrelay::test {
 namespace {
-
-std::string error_of(const OutboxRules& rules) {
-  try {
-    const OutboxRouter router({rules});
-  } catch (const RuleError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST_CASE("router: a standard row becomes topic, key, value, headers and time") {
   const OneRow row(preset_rules("standard"), {{"id"}, {"occurred_at"}, {"type"}, {"payload"}, {"trace_parent"}},
