@@ -6,7 +6,7 @@ namespace walrelay {
 enum class ExitCode : int {
   done = 0,
   check_failed = 1,  // `check` found something; any other command: it could not do what was asked
-  usage = 2,         // command line or configuration
+  usage = 2,         // command line or configuration, also a mapping that does not fit its table
   cannot_start = 3,  // authentication, rights, database, publication, wal_level, wrong kind of slot
   poison = 4,        // halted on an event that can never be delivered
   slot_lost = 5,     // slot missing or lost, or a gap that the progress record shows

@@ -133,6 +133,8 @@ void ServerWatch::ask_next(Instant now) {
     auto parameters = names_as_arrays();
     parameters.insert(parameters.begin(), std::to_string(looked_up_));
     ask(Question::ancestry, kAncestrySql, parameters);
+  } else if (!table_look_) {
+    ask(Question::tables, kColumnsSql, names_as_arrays());
   } else if (now >= facts_due_) {
     facts_due_ = now + kFactsInterval;
     ask(Question::facts, kFactsSql, {slot_, publication_});
@@ -155,8 +157,10 @@ void ServerWatch::take_answer(Instant now) {
   if (!result || PQresultStatus(result.get()) != PGRES_TUPLES_OK) {
     failure_ = connection_.error();
     if (asked == Question::ancestry) to_look_up_ = looked_up_;
+    if (asked == Question::tables) table_look_ = TableLook{{}, failure_.message};
     return;
   }
+  if (asked == Question::tables) return take_tables(result.get());
   if (asked == Question::publication) {
     unpublished_.emplace();
     for (int row = 0; row < PQntuples(result.get()); ++row) {
@@ -176,6 +180,20 @@ void ServerWatch::take_answer(Instant now) {
   }
 }
 
+void ServerWatch::take_tables(const PGresult* result) {
+  auto& tables = table_look_.emplace().tables;
+  for (const auto& table : tables_) {
+    TableName split = split_table(table);
+    tables.emplace_back().schema = std::move(split.schema);
+    tables.back().name = std::move(split.name);
+  }
+  for (int i = 0; i < PQntuples(result); ++i) {
+    const Answer row(result, i);
+    tables.at(static_cast<std::size_t>(row.number("ordinal")) - 1)
+        .add_column(row.flag("generated"), {row.text("name"), row.text("type")});
+  }
+}
+
 void ServerWatch::lost(Instant now) {
   failure_ = connection_.error();
   if (says_shutdown(failure_) && !shutdown_since_) shutdown_since_ = now;
@@ -191,7 +209,8 @@ void ServerWatch::look_up(RelationId relation_id) { to_look_up_ = relation_id; }
 
 Instant ServerWatch::deadline() const {
   if (connection_.state() == State::closed) return connect_at_;
-  if (connection_.state() == State::ready) return to_look_up_ ? Instant{} : std::min(facts_due_, publication_due_);
+  if (connection_.state() == State::ready)
+    return to_look_up_ || !table_look_ ? Instant{} : std::min(facts_due_, publication_due_);
   return answer_deadline_;
 }
 

@@ -14,6 +14,7 @@
 #include "connector/backoff.h"
 #include "connector/clock.h"
 #include "connector/postgres/async_connection.h"
+#include "connector/postgres/catalog.h"
 #include "decoder/pgoutput_messages.h"
 
 namespace walrelay {
@@ -54,6 +55,12 @@ struct Ancestry {
   std::optional<std::string> ancestor;  // the configured table that it is a partition of
 };
 
+// The configured tables, in their order, with name and columns alone; a table that is not there has none.
+struct TableLook {
+  std::vector<TableInfo> tables;
+  std::string refused;  // why the catalog does not tell; "" if it does
+};
+
 class ServerWatch {
  public:
   static constexpr Duration kFactsInterval = std::chrono::seconds(1);
@@ -86,6 +93,10 @@ class ServerWatch {
   void look_up(RelationId relation_id);
   [[nodiscard]] std::optional<Ancestry> take_ancestry() { return std::exchange(ancestry_, std::nullopt); }
 
+  // Asks anew; until it is answered there is none.
+  void look_at_tables() { table_look_.reset(); }
+  [[nodiscard]] const std::optional<TableLook>& table_look() const { return table_look_; }
+
   [[nodiscard]] const PgTarget& target() const { return target_; }
   [[nodiscard]] bool tls() const { return connection_.raw() != nullptr && PQsslInUse(connection_.raw()) != 0; }
   [[nodiscard]] int descriptor() const { return connection_.descriptor(); }
@@ -93,11 +104,12 @@ class ServerWatch {
   [[nodiscard]] Instant deadline() const;
 
  private:
-  enum class Question : std::uint8_t { none, facts, publication, ancestry };
+  enum class Question : std::uint8_t { none, facts, publication, tables, ancestry };
 
   void ask_next(Instant now);
   void ask(Question question, const std::string& sql, const std::vector<std::string>& parameters);
   void take_answer(Instant now);
+  void take_tables(const PGresult* result);
   void lost(Instant now);
   [[nodiscard]] std::vector<std::string> names_as_arrays() const;
 
@@ -118,6 +130,7 @@ class ServerWatch {
   std::optional<ServerFacts> facts_;
   std::optional<std::vector<std::string>> unpublished_;
   std::optional<Ancestry> ancestry_;
+  std::optional<TableLook> table_look_{std::in_place};  // none: wanted
   std::optional<Instant> shutdown_since_;
   SourceError failure_;
 };

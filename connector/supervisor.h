@@ -78,6 +78,7 @@ class Supervisor {
   void wait_for_facts(Instant now);
   [[nodiscard]] bool slot_is_usable(const ServerFacts& facts);
   [[nodiscard]] bool starts_with_all_tables();
+  [[nodiscard]] bool starts_with_fitting_mapping();
   void open_session(Instant now);
   void connect(Instant now);
   void tell_loss(Instant now);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "connector/commands/command_support.h"
+#include "connector/commands/publication_check.h"
 #include "connector/observe/log.h"
 #include "connector/postgres/pg_error.h"
 #include "connector/postgres/slot_verdict.h"
@@ -80,7 +81,39 @@ bool Supervisor::starts_with_all_tables() {
   return false;
 }
 
+// What the first row would end with, said before the stream is asked for. A table that changes later is a matter of its
+// rows, which have the columns of their time; so it is at the start where the policy is to pass such rows by.
+bool Supervisor::starts_with_fitting_mapping() {
+  if (epoch_ != 0) return true;
+  const auto& look = watch_.table_look();
+  if (!look) return false;  // being asked
+  if (!look->refused.empty()) {
+    log_warning("mapping_unchecked",
+                "whether the tables have the columns of the mapping is not known: " + look->refused);
+    return true;
+  }
+  std::vector<std::string> faults;
+  auto table = look->tables.begin();
+  for (const auto& rules : parts_.config.outboxes) {
+    if (rules.table.empty()) continue;
+    const TableInfo& found = *table++;
+    if (found.columns.empty()) continue;  // gone by now
+    for (const auto& fault : mapping_faults(rules, found)) {
+      faults.push_back(fmt::format("{}; remedy: {}", fault.what, fault.remedy));
+    }
+  }
+  if (faults.empty()) return true;
+  const auto why = join(faults, "; ");
+  if (parts_.config.delivery.policy(FailureClass::mapping) == OnError::halt) {
+    stop(ExitCode::usage, why);
+    return false;
+  }
+  log_warning("mapping_unfit", why);
+  return true;
+}
+
 void Supervisor::open_session(Instant now) {
+  if (epoch_ == 0) watch_.look_at_tables();
   source_ = std::make_unique<ReplicationSource>(
       replication_conninfo(parts_.connection().dsn, parts_.config.postgres.slot), now);
   enter(Phase::connecting, RelayState::connecting);
@@ -90,7 +123,7 @@ void Supervisor::open_session(Instant now) {
 void Supervisor::connect(Instant now) {
   switch (source_->advance(now)) {
     case ReplicationSource::Phase::identified:
-      if (starts_with_all_tables()) choose_relay();
+      if (starts_with_all_tables() && starts_with_fitting_mapping()) choose_relay();
       return;
     case ReplicationSource::Phase::streaming:
       return begin_streaming(now);

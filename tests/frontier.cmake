@@ -15,7 +15,9 @@ walrelay_test(frontier_tests unit
     unit/skip_list_test.cpp
     unit/slot_verdict.cpp
     unit/status_policy.cpp
+    unit/supervisor.cpp
     unit/tail_sink_test.cpp
     unit/write_back_queue.cpp
+    support/fake_postgres.cpp
   LIBRARIES connector PostgreSQL::PostgreSQL
 )

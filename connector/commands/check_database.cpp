@@ -72,16 +72,9 @@ void check_room(Findings& findings, const ServerInfo& server, const std::optiona
 }
 
 void check_mapping(Findings& findings, const OutboxRules& rules, const TableInfo& table) {
-  bool fits = true;
-  for (auto& text : mapping_problems(rules, table.columns)) {
-    fits = false;
-    const bool generated = std::any_of(table.generated_columns.begin(), table.generated_columns.end(),
-                                       [&](const auto& name) { return text.find(name) != std::string::npos; });
-    findings.error("mapping", std::move(text),
-                   generated ? "a generated column is not in the stream: map the columns that it is made of"
-                             : "adjust the [[outbox]] or the table; walrelay init proposes a preset");
-  }
-  if (fits) findings.ok("mapping", fmt::format("the columns of \"{}\" fit the mapping", rules.table));
+  const auto faults = mapping_faults(rules, table);
+  add_problems(findings, "mapping", faults);
+  if (faults.empty()) findings.ok("mapping", fmt::format("the columns of \"{}\" fit the mapping", rules.table));
 }
 
 void check_published(Findings& findings, const Config& config, const PublicationInfo& publication,

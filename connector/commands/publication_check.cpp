@@ -6,6 +6,7 @@
 
 #include "connector/commands/command_support.h"
 #include "connector/postgres/pg_quote.h"
+#include "decoder/mapping_check.h"
 
 namespace walrelay {
 namespace {
@@ -126,6 +127,18 @@ std::vector<Problem> slot_problems(const SlotInfo& slot, const ServerInfo& serve
     return {{fmt::format("slot \"{}\" is temporary: it goes with its session", slot.name), elsewhere}};
   }
   return {};
+}
+
+std::vector<Problem> mapping_faults(const OutboxRules& rules, const TableInfo& table) {
+  std::vector<Problem> problems;
+  for (auto& text : mapping_problems(rules, table.columns)) {
+    const bool generated = std::any_of(table.generated_columns.begin(), table.generated_columns.end(),
+                                       [&](const auto& name) { return text.find(name) != std::string::npos; });
+    problems.push_back(
+        {std::move(text), generated ? "a generated column is not in the stream: map the columns that it is made of"
+                                    : "adjust the [[outbox]] or the table; walrelay init proposes a preset"});
+  }
+  return problems;
 }
 
 std::vector<Problem> table_problems(const TableInfo& table) {

@@ -1,10 +1,11 @@
 #pragma once
-// Compares a publication with the tables that it should publish. Pure.
+// Compares a publication, and the mapping, with the tables that they are for. Pure.
 
 #include <string>
 #include <vector>
 
 #include "connector/postgres/catalog.h"
+#include "decoder/outbox_rules.h"
 
 namespace walrelay {
 
@@ -23,6 +24,9 @@ struct Problem {
 
 // Why a slot is of no use to this relay; empty if it is.
 [[nodiscard]] std::vector<Problem> slot_problems(const SlotInfo& slot, const ServerInfo& server);
+
+// Where rows of the table cannot be mapped, or written back to; empty if they can. Throws RuleError like OutboxRouter.
+[[nodiscard]] std::vector<Problem> mapping_faults(const OutboxRules& rules, const TableInfo& table);
 
 // A table that logical decoding never sees; empty if it does.
 [[nodiscard]] std::vector<Problem> table_problems(const TableInfo& table);

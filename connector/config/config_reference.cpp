@@ -57,7 +57,7 @@ Later wins: defaults, then the file, then flags, in the order `--dsn` and its li
 constexpr std::array kExitMeanings = std::to_array<ExitMeaning>({
     {ExitCode::done, "done"},
     {ExitCode::check_failed, "`check` found something; any other command could not do what was asked"},
-    {ExitCode::usage, "command line or configuration"},
+    {ExitCode::usage, "command line or configuration, also a mapping that does not fit its table"},
     {ExitCode::cannot_start,
      "cannot start, and waiting would not help: authentication, rights, database, publication, wal_level, wrong kind "
      "of slot"},

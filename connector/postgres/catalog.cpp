@@ -74,25 +74,24 @@ std::vector<PublishedTable> read_published_tables(PgConnection& connection, cons
   return tables;
 }
 
-void read_columns(PgConnection& connection, const std::string& oid, TableInfo& table) {
-  const auto rows = connection.exec(
-      "SELECT a.attname::text AS name, a.attgenerated <> '' AS generated, (WITH RECURSIVE base AS (SELECT t.oid, "
-      "t.typbasetype "
-      "FROM pg_type t WHERE t.oid = a.atttypid UNION ALL SELECT t.oid, t.typbasetype FROM pg_type t JOIN base b ON "
-      "t.oid = b.typbasetype) SELECT format_type(oid, NULL) FROM base WHERE typbasetype = 0) AS type FROM pg_attribute "
-      "a "
-      "WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
-      {oid});
+void read_columns(PgConnection& connection, TableInfo& table) {
+  const auto rows = connection.exec(kColumnsSql, {array_text({&table.schema, 1}), array_text({&table.name, 1})});
   for (int i = 0; i < rows.size(); ++i) {
-    if (rows[i].flag("generated")) {
-      table.generated_columns.push_back(rows[i].text("name"));
-    } else {
-      table.columns.push_back({rows[i].text("name"), rows[i].text("type")});
-    }
+    table.add_column(rows[i].flag("generated"), {rows[i].text("name"), rows[i].text("type")});
   }
 }
 
 }  // namespace
+
+const char* const kColumnsSql = R"(
+SELECT o.ordinal, a.attname::text AS name, a.attgenerated <> '' AS generated, (
+  WITH RECURSIVE base AS (
+    SELECT t.oid, t.typbasetype FROM pg_type t WHERE t.oid = a.atttypid
+    UNION ALL SELECT t.oid, t.typbasetype FROM pg_type t JOIN base b ON t.oid = b.typbasetype)
+  SELECT format_type(oid, NULL) FROM base WHERE typbasetype = 0) AS type
+FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS o(schema, name, ordinal)
+JOIN pg_namespace n ON n.nspname = o.schema JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = o.name
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY o.ordinal, a.attnum)";
 
 ServerInfo read_server(PgConnection& connection) {
   const auto rows = connection.exec(
@@ -199,7 +198,7 @@ std::optional<TableInfo> read_table(PgConnection& connection, std::string_view t
   TableInfo facts{
       schema, name, rows[0].text("relkind")[0], rows[0].text("relpersistence")[0], rows[0].text("owner"), {}, {},
       {},     {}};
-  read_columns(connection, oid, facts);
+  read_columns(connection, facts);
   const std::string named = "JOIN pg_class c ON c.oid = t.relid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE ";
   facts.leaves = read_names(connection,
                             "SELECT n.nspname || '.' || c.relname AS name FROM pg_partition_tree($1::oid) t " + named +

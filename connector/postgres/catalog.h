@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "connector/postgres/pg_connection.h"
@@ -92,7 +93,15 @@ struct TableInfo {
   std::vector<std::string> generated_columns;  // which are not
   std::vector<std::string> leaves;             // "schema.table" of a partitioned table's partitions
   std::vector<std::string> ancestors;          // "schema.table", the nearest first
+
+  void add_column(bool generated, ColumnInfo column) {
+    if (generated) return generated_columns.push_back(std::move(column.name));
+    columns.push_back(std::move(column));
+  }
 };
+// Name, type and whether it is generated of each column of the tables whose schemas and names are the parameters, two
+// arrays; `ordinal` tells the table.
+extern const char* const kColumnsSql;
 // `table` as in the configuration.
 [[nodiscard]] std::optional<TableInfo> read_table(PgConnection& connection, std::string_view table);
 // Names of tables that differ from `table` in letter case, underscores, a plural's s or schema only: what somebody must

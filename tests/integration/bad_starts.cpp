@@ -108,12 +108,17 @@ TEST_CASE("a database or role that is not there, and a role without the right, a
   outbox.exec(fmt::format("DROP ROLE \"{}\"", outbox.name()));
 }
 
-TEST_CASE("a mapping of a column that the table never had is status 4 at its first row") {
+TEST_CASE("a mapping of a column that the table never had is status 2, in the words of check, and nothing is read") {
   PlainOutbox outbox;
   outbox.init();
   outbox.exec("INSERT INTO outbox VALUES ('x')");
-  check_refused(outbox.start({"--set", "outbox.0.headers.none={no_such_column}"}), 4,
-                {"public.outbox", "no_such_column"});
+  const auto before = outbox.confirmed();
+  const std::string setting = "outbox.0.headers.none={no_such_column}";
+  check_refused(outbox.start({"--set", setting}), 2,
+                {"table public.outbox has no column \"no_such_column\"", "remedy: "});
+  CHECK_THAT(outbox.run("check", {"--set", setting}).output,
+             ContainsSubstring("table public.outbox has no column \"no_such_column\""));
+  CHECK(outbox.confirmed() == before);
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ class HeldSink final : public Sink {
   [[nodiscard]] std::string topic(std::size_t i) const { return held_.at(i).event.topic; }
   [[nodiscard]] std::string value(std::size_t i) const { return held_.at(i).event.value.value_or("NULL"); }
 
+  std::optional<bool> more_expected;  // as told last
+
   // The progress records that were submitted, and whether there is room for one.
   std::vector<std::string> progress;
   bool progress_room = true;
@@ -76,6 +78,7 @@ class HeldSink final : public Sink {
     return handed_out_;
   }
   void hold() override { held_back_ = true; }
+  void expect_more(bool soon) override { more_expected = soon; }
   [[nodiscard]] bool held_back() const { return held_back_; }
   [[nodiscard]] int descriptor() const override { return -1; }
   [[nodiscard]] std::size_t in_flight_events() const override {

@@ -1,0 +1,140 @@
+// The supervisor's loop, between a server and a sink that are the test's.
+
+#include "connector/supervisor.h"
+
+#include <csignal>
+
+#include "tests/support/catch.h"
+#include "tests/support/caught_log.h"
+#include "tests/support/fake_postgres.h"
+#include "tests/support/held_sink.h"
+#include "tests/support/stream_bytes.h"
+
+namespace walrelay::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Goes with the time, and can be put forward.
+class ForwardClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override { return clock_.now() + ahead_; }
+  [[nodiscard]] PgTime wall() const override { return clock_.wall(); }
+  void forward(Duration duration) { ahead_ += duration; }
+
+ private:
+  SystemClock clock_;
+  Duration ahead_{};
+};
+
+// One event in one transaction, which was committed `age` before the server sends it.
+std::vector<std::string> frames_of_age(std::int64_t age_us) {
+  constexpr std::uint64_t kSent = 800'000'000'000'000;
+  return {relation_frame(), begin_frame(Lsn{1992}, 7, kSent - static_cast<std::uint64_t>(age_us), kSent),
+          insert_frame("1", "k", "v"), commit_frame(Lsn{1992}, Lsn{2000})};
+}
+
+class SupervisorBench {
+ public:
+  explicit SupervisorBench(std::vector<std::string> frames = frames_of_age(0),
+                           std::vector<std::string> columns = {"id", "key", "payload"})
+      : server_(std::move(frames), std::move(columns)) {
+    config.postgres.dsn = server_.dsn();
+    config.postgres.slot = "relay";
+    config.postgres.publication = "relay";
+    config.outboxes = stream_rules();
+  }
+
+  // `turn` is called at each turn of the loop.
+  ExitCode run(std::function<void(HeldSink&)> turn) {
+    HeldSink* sink = nullptr;
+    OutboxRouter router(config.outboxes);
+    StatusBoard board(clock.wall());
+    RelayMetrics metrics(1);
+    const auto make_sink = [&] {
+      auto made = std::make_unique<HeldSink>();
+      sink = made.get();
+      return made;
+    };
+    Supervisor supervisor({config, router, metrics, board, clock, make_sink, signals_, [&] { return config.postgres; },
+                           [&](Instant now) {
+                             if (now > give_up_) ::raise(SIGTERM);
+                             turn(*sink);
+                           }},
+                          1);
+    return supervisor.run(false);
+  }
+
+  Config config;
+  ForwardClock clock;
+  CaughtLog log{{}};
+
+ private:
+  SignalFd signals_;  // before the server's thread
+  FakePostgres server_;
+  Instant give_up_ = clock.now() + seconds(20);
+};
+
+// It is in libpq's buffer by then, where no descriptor tells of it.
+TEST_CASE("what follows a relation that the catalog has to be asked about is read as soon as it has answered") {
+  Duration best = seconds(20);  // of a few, since other work may hold any of them up
+  for (int i = 0; i < 3; ++i) {
+    SupervisorBench bench({begin_frame(Lsn{1992}, 7), relation_frame(kOtherRelation, "partition_of_outbox"),
+                           insert_frame("1", "k", "v", kOtherRelation), commit_frame(Lsn{1992}, Lsn{2000})});
+    Duration longest_turn{};
+    Instant last = bench.clock.now();
+    bool ended = false;
+    bench.run([&](HeldSink& sink) {
+      const Instant now = bench.clock.now();
+      longest_turn = std::max(longest_turn, now - std::exchange(last, now));
+      if (sink.held().empty() || std::exchange(ended, true)) return;
+      best = std::min(best, longest_turn);
+      sink.ack_all();
+      ::raise(SIGTERM);
+    });
+  }
+  CHECK(best < milliseconds(300));
+}
+
+TEST_CASE("the sink is told to expect more as long as commits come late") {
+  const auto [age_us, more] = GENERATE(std::pair{200'000, true}, std::pair{1'000, false});
+  SupervisorBench bench(frames_of_age(age_us));
+  std::optional<bool> told;
+  bench.run([&](HeldSink& sink) {
+    if (sink.held().empty()) return;
+    told = sink.more_expected;
+    sink.ack_all();
+    ::raise(SIGTERM);
+  });
+  CHECK(told == more);
+}
+
+TEST_CASE("a mapping that the table's columns do not fit ends the relay before the stream, unless its rows may pass") {
+  SupervisorBench bench(frames_of_age(0), {"id", "payload"});
+  const bool passes = GENERATE(false, true);
+  if (passes) bench.config.delivery.on_error_by_class[FailureClass::mapping] = OnError::skip;
+  bool streamed = false;
+  const auto code = bench.run([&](HeldSink& sink) {
+    if (sink.held().empty() || std::exchange(streamed, true)) return;
+    sink.ack_all();
+    ::raise(SIGTERM);
+  });
+  CHECK(code == (passes ? ExitCode::terminated : ExitCode::usage));
+  CHECK(streamed == passes);
+  CHECK_THAT(bench.log.read_some(), ContainsSubstring("key = \"{key}\": table public.outbox has no column \"key\""));
+}
+
+TEST_CASE("a catalog that may not be read is a warning, and the stream begins") {
+  SupervisorBench bench(frames_of_age(0), {});
+  const auto code = bench.run([&](HeldSink& sink) {
+    if (sink.held().empty()) return;
+    sink.ack_all();
+    ::raise(SIGTERM);
+  });
+  CHECK(code == ExitCode::terminated);
+  CHECK_THAT(bench.log.read_some(), ContainsSubstring("mapping_unchecked") && ContainsSubstring("permission denied"));
+}
+
+}  // namespace
+}  // namespace walrelay::test
