@@ -117,8 +117,10 @@ void Supervisor::take_signals(Instant now) {
   signals_due_ = now + kSignalsInterval;
   while (const auto signal = parts_.signals.take()) {
     const auto code = *signal == SIGINT ? ExitCode::interrupted : ExitCode::terminated;
+    if (signal_ && now - signal_came_ < kSameSignal) continue;
     if (signal_) return stop(code, "ended by a second signal; nothing more is confirmed");
     signal_ = signal;
+    signal_came_ = now;
     exit_after_finish_ = code;
     log_info("draining", "asked to stop: waiting for what is in flight",
              {{"in_flight", sink_->in_flight_events()}, {"at_most_ms", parts_.config.delivery.drain_timeout.count()}});

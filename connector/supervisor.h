@@ -54,6 +54,8 @@ class Supervisor {
   static constexpr Duration kSignalsInterval = std::chrono::milliseconds(50);  // where the loop does not wait for them
   static constexpr Duration kAcksWait = std::chrono::milliseconds(2);  // what is known of an ack too late, at most
 
+  // A second signal sooner than this is the first one: timeout(1) sends it to the process and to its group.
+  static constexpr Duration kSameSignal = std::chrono::seconds(1);
   static constexpr Duration kAwayTold = std::chrono::seconds(2);
   // How soon a standby sees that the slot is free.
   static constexpr Duration kStandbyInterval = std::chrono::milliseconds(500);
@@ -149,6 +151,7 @@ class Supervisor {
   bool drain_requested_ = false;
   std::optional<Lsn> drain_target_;
   std::optional<int> signal_;
+  Instant signal_came_{};
   std::optional<ExitCode> exit_;
   ExitCode exit_after_finish_ = ExitCode::done;
   Instant statistics_due_{};

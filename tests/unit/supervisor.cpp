@@ -136,5 +136,26 @@ TEST_CASE("a catalog that may not be read is a warning, and the stream begins") 
   CHECK_THAT(bench.log.read_some(), ContainsSubstring("mapping_unchecked") && ContainsSubstring("permission denied"));
 }
 
+TEST_CASE("signals that come at once are one, and one that comes later ends the drain") {
+  SupervisorBench bench;
+  enum { streaming, draining, later, ending } stage = streaming;
+  const auto code = bench.run([&](HeldSink& sink) {
+    if (stage == streaming && !sink.held().empty()) {
+      ::raise(SIGTERM);
+      ::raise(SIGINT);  // the same one twice would be pending only once
+      stage = draining;
+    } else if (stage == draining && bench.log.read_some().find("draining") != std::string::npos) {
+      bench.clock.forward(seconds(2));
+      stage = later;
+    } else if (stage == later) {
+      ::raise(SIGTERM);
+      stage = ending;
+    }
+  });
+  CHECK(code == ExitCode::terminated);
+  CHECK(stage == ending);
+  CHECK_THAT(bench.log.read_some(), ContainsSubstring("second signal"));
+}
+
 }  // namespace
 }  // namespace walrelay::test
