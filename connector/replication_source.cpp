@@ -113,6 +113,10 @@ void ReplicationSource::start(const std::string& slot, const std::string& public
   phase_ = Phase::starting;
 }
 
+void ReplicationSource::wake_from(int bytes) {
+  if (std::exchange(wakes_from_, bytes) != bytes) walrelay::wake_from(descriptor(), bytes);
+}
+
 void ReplicationSource::started(State state) {
   if (state == State::copying) {
     phase_ = Phase::streaming;
@@ -179,6 +183,7 @@ bool ReplicationSource::send_status(Lsn written, Lsn flushed, Lsn applied, PgTim
 
 void ReplicationSource::finish() {
   if (phase_ != Phase::streaming) return end_with(SourceEnd::server_closed, {});
+  wake_from(1);  // the server's last words are few
   if (PQputCopyEnd(connection_.raw(), nullptr) < 0 || !connection_.flush()) return connection_failed();
   phase_ = Phase::finishing;
 }

@@ -50,6 +50,9 @@ class ReplicationSource final : public Source {
   // `messages`: also pg_logical_emit_message (14+).
   void start(const std::string& slot, const std::string& publication, bool messages, Lsn from);
 
+  // While streaming: how many bytes have to come before the descriptor is readable (transport.h).
+  void wake_from(int bytes);
+
   // Ends the stream in order, so that the server takes in the last status update: advance() until ended.
   void finish();
 
@@ -80,6 +83,7 @@ class ReplicationSource final : public Source {
   AsyncConnection connection_;
   Phase phase_ = Phase::connecting;
   Transport transport_ = Transport::network;
+  int wakes_from_ = 1;    // bytes
   Instant last_heard_{};  // while the server owes an answer: when the one before came
   ServerHistory history_;
   PgMemory frame_;

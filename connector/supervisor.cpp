@@ -59,6 +59,7 @@ ExitCode Supervisor::run(bool drain) {
     report(now);
     const bool busy = pace_.busy_after(work_.frames, now);
     if (exit_) break;
+    if (phase_ == Phase::streaming) source_->wake_from(pace_.wake_bytes());
     sink_->expect_more(relay_ && relay_->backlog() >= ReadPace::kLate);
     if (!work_.idle() && busy && work_.drained_source && phase_ == Phase::streaming) {
       gather();

@@ -52,7 +52,7 @@ class Supervisor {
   static constexpr Duration kLossReadMax = std::chrono::seconds(3);
   static constexpr Duration kSleepMax = std::chrono::seconds(1);               // also the heartbeat's longest pause
   static constexpr Duration kSignalsInterval = std::chrono::milliseconds(50);  // where the loop does not wait for them
-  static constexpr Duration kAcksWait = std::chrono::milliseconds(2);  // what is known of an ack too late, at most
+  static constexpr Duration kAcksWait = std::chrono::milliseconds(5);  // what is known of an ack too late, at most
 
   // A second signal sooner than this is the first one: timeout(1) sends it to the process and to its group.
   static constexpr Duration kSameSignal = std::chrono::seconds(1);

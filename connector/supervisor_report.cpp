@@ -149,6 +149,7 @@ void Supervisor::sleep(Instant now) {
   Instant deadline = std::min({watch_.deadline(), retention_.deadline(), now + kSleepMax});
   if (relay_) deadline = std::min(deadline, relay_->deadline());
   if (write_back_) deadline = std::min(deadline, write_back_->deadline());
+  if (const auto look = pace_.deadline()) deadline = std::min(deadline, *look);
   if (phase_ == Phase::backing_off) deadline = std::min(deadline, retry_at_);
   if (phase_ == Phase::reading_loss) deadline = std::min(deadline, loss_deadline_);
   if (phase_ == Phase::finishing) deadline = std::min(deadline, finish_deadline_);

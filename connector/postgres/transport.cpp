@@ -47,4 +47,8 @@ void bound_receive_buffer(int socket) {
       ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes, sizeof kReceiveBufferBytes);
 }
 
+void wake_from(int socket, int bytes) {
+  [[maybe_unused]] const int result = ::setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes);
+}
+
 }  // namespace walrelay

@@ -20,4 +20,8 @@ enum class Transport : std::uint8_t {
 // ignored: it costs speed only.
 void bound_receive_buffer(int socket);
 
+// Whoever polls the socket for reading is woken once this many bytes have come, and not for fewer; its end wakes
+// always. A Unix socket takes no notice. An error is ignored: it costs CPU only. socket(7), SO_RCVLOWAT.
+void wake_from(int socket, int bytes);
+
 }  // namespace walrelay

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+
 #include "tests/integration/fault_support.h"
 #include "tests/support/catch.h"
 #include "tests/support/kafka_broker.h"
@@ -89,6 +91,39 @@ TEST_CASE("lag is 0 when idle, grows while the broker is away, and is absent whi
   const bool idle_again = wait_until(seconds(15), idle);
   INFO(relay.log());
   CHECK(idle_again);
+}
+
+// How often the thread gave up its core to wait.
+long waits_of(pid_t thread) {
+  std::ifstream status(fmt::format("/proc/{0}/task/{0}/status", thread));
+  for (std::string word; status >> word;) {
+    if (word == "voluntary_ctxt_switches:") return status >> word ? std::stol(word) : 0;
+  }
+  return 0;
+}
+
+// Three messages and an ack come for each. A busy machine makes fewer wake-ups of them; one that takes long for a row
+// makes more, since an ack waits for the next row for some milliseconds only.
+TEST_CASE("a steady stream of single rows wakes the relay about once for each") {
+  constexpr int kRows = 1500;
+  PostgresServer server;
+  Outbox outbox(server.dsn(), server.tcp_dsn(), unique_name(), shared_kafka());
+  RelayProcess relay(outbox.configuration());
+  REQUIRE(relay.wait_ready());
+  const auto begin = std::chrono::steady_clock::now();
+  const long before = waits_of(relay.process().pid());
+  server.exec(
+      fmt::format("DO $$ BEGIN FOR g IN 1..{} LOOP INSERT INTO outbox (type, payload) VALUES ('T', '{{}}'); "
+                  "COMMIT; PERFORM pg_sleep(0.001); END LOOP; END $$",
+                  kRows));
+  REQUIRE(outbox.wait_confirmed(seconds(20)));
+  const long waits = waits_of(relay.process().pid()) - before;
+  if (std::chrono::steady_clock::now() - begin > kRows * milliseconds(4)) {
+    WARN("this machine is too slow for a steady stream");
+    return;
+  }
+  INFO(waits << " waits for " << kRows << " rows");
+  CHECK(waits < kRows * 3 / 2);
 }
 
 }  // namespace

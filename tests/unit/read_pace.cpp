@@ -61,4 +61,37 @@ TEST_CASE("a Unix socket, which fills soon, is never left alone for longer than 
   CHECK(ReadPace::pause(Transport::unix_socket, std::chrono::hours(5)) == ReadPace::kPauseMin);
 }
 
+TEST_CASE("a steady stream wakes with its rows, and a quiet one with each byte") {
+  ReadPace pace;
+  Instant now{std::chrono::hours(1)};
+  CHECK(pace.wake_bytes() == 1);
+  CHECK_FALSE(pace.deadline());
+  const auto transactions = [&](int count, Duration apart) {
+    for (int i = 0; i < count; ++i) pace.busy_after(3, now += apart);
+  };
+  transactions(100, std::chrono::milliseconds(50));
+  CHECK(pace.wake_bytes() == 1);
+  transactions(100, std::chrono::milliseconds(10));
+  CHECK(pace.wake_bytes() == ReadPace::kWakeBytes);
+  REQUIRE(pace.deadline());
+
+  // Nothing more comes: what may lie there unread is looked at soon.
+  now = *pace.deadline();
+  pace.busy_after(0, now);
+  now = pace.deadline().value_or(now);
+  pace.busy_after(0, now);
+  CHECK(pace.wake_bytes() == 1);
+  CHECK_FALSE(pace.deadline());
+}
+
+TEST_CASE("what comes between two rows is less than what wakes, and the smallest transaction with an event is not") {
+  constexpr int kFrame = 5 + 25;  // CopyData and XLogData
+  constexpr int kBegin = kFrame + 21;
+  constexpr int kCommit = kFrame + 26;
+  constexpr int kKeepalive = 5 + 18;
+  CHECK(kCommit + 2 * kKeepalive + kBegin < ReadPace::kWakeBytes);
+  constexpr int kColumns = 3 * (5 + 1);  // an id, a type and a payload of one character each
+  CHECK(kBegin + kFrame + 8 + kColumns + kCommit >= ReadPace::kWakeBytes);
+}
+
 }  // namespace walrelay::test

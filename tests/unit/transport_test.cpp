@@ -2,9 +2,11 @@
 #include "connector/postgres/transport.h"
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <string>
 
 #include "sinks/file_descriptor.h"
 #include "tests/support/catch.h"
@@ -81,6 +83,34 @@ TEST_CASE("a bounded receive buffer is one that the kernel no longer enlarges") 
   socklen_t length = sizeof bytes;
   REQUIRE(::getsockopt(made.client.get(), SOL_SOCKET, SO_RCVBUF, &bytes, &length) == 0);
   CHECK(bytes == 2 * 128 * 1024);
+}
+
+TEST_CASE("a socket that wakes from some bytes on is not readable for fewer, and is at its end") {
+  const auto made = connect_to(loopback4());
+  FileDescriptor server(::accept(made.listener.get(), nullptr, nullptr));
+  const auto readable = [&](int ms) {
+    pollfd polled{.fd = made.client.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&polled, 1, ms) == 1;
+  };
+  const auto send = [&](std::size_t bytes) {
+    const std::string text(bytes, 'x');
+    REQUIRE(::send(server.get(), text.data(), bytes, 0) == static_cast<ssize_t>(bytes));
+  };
+  wake_from(made.client.get(), 100);
+  send(99);
+  CHECK_FALSE(readable(20));
+  send(1);
+  CHECK(readable(5000));
+
+  std::array<char, 200> taken{};
+  CHECK(::recv(made.client.get(), taken.data(), taken.size(), MSG_DONTWAIT) == 100);
+  send(3);
+  CHECK_FALSE(readable(20));
+  wake_from(made.client.get(), 1);
+  CHECK(readable(5000));
+  wake_from(made.client.get(), 100);
+  server = FileDescriptor();
+  CHECK(readable(5000));
 }
 
 }  // namespace walrelay::test
