@@ -277,8 +277,8 @@ class Parser {
                                           "only events before this time")
         ->type_name("TIME");
     command.add_flag("--dead-letters", replay_.dead_letters,
-                     wrapped("the records of the dead-letter topic, to the topics that they were meant for, instead of "
-                             "rows of the tables"));
+                     wrapped("instead of rows of the tables, publish the records of the dead-letter topic, each to the "
+                             "topic that its event was meant for; they stay in the dead-letter topic as well"));
     command.add_flag("--yes", replay_.yes, "do not ask, even if all is to be published");
   }
 

@@ -24,6 +24,13 @@ std::string tables_of(const Config& config) {
   return join(tables, ", ");
 }
 
+// Ids that are there may still not be wanted.
+std::string_view other_filters(const ReplayFlags& flags) {
+  const auto& filter = flags.filter;
+  const bool others = !filter.type.empty() || filter.since_ms || filter.before_ms;
+  return others ? ", together with what the other flags ask for" : "";
+}
+
 ExitCode replay_rows(const Config& config, const ReplayFlags& flags) {
   const auto tables = tables_of(config);
   if (flags.filter.everything() && !flags.yes &&
@@ -33,30 +40,46 @@ ExitCode replay_rows(const Config& config, const ReplayFlags& flags) {
   PgConnection connection(query_conninfo(config));
   const auto position = read_server(connection).wal_lsn;
   const auto tally = publish_rows(connection, config, {"replay", flags.filter, "", position});
-  say(fmt::format("{} from {}", tally.to_string(), tables));
   auto ids = flags.filter.ids;
   std::sort(ids.begin(), ids.end());
-  const auto wanted = static_cast<std::uint64_t>(std::unique(ids.begin(), ids.end()) - ids.begin());
-  if (tally.settled() >= wanted) return ExitCode::done;
-  say(fmt::format("walrelay replay: {} of the {} ids were not found among the rows that the flags choose",
-                  wanted - tally.settled(), wanted));
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  if (tally.settled() == 0 && !ids.empty()) {
+    say(fmt::format("walrelay replay: no row of {} has the id {}{}", tables, join(ids, " or "), other_filters(flags)));
+    return ExitCode::check_failed;
+  }
+  say(fmt::format("{} from {}", tally.to_string(), tables));
+  if (tally.settled() >= ids.size()) return ExitCode::done;
+  say(fmt::format("walrelay replay: {} of the {} ids were not found{}", ids.size() - tally.settled(), ids.size(),
+                  other_filters(flags)));
   return ExitCode::check_failed;
 }
 
 ExitCode replay_dead_letters(const Config& config, const ReplayFlags& flags) {
   const auto& topic = config.delivery.dead_letter_topic;
   if (flags.filter.everything() && !flags.yes &&
-      !agreed(fmt::format("Publish every record of topic \"{}\" again, to the topic that it was meant for?", topic))) {
+      !agreed(
+          fmt::format("Publish every dead letter of topic \"{}\", each to the topic that its event was meant for? They "
+                      "stay in \"{}\", also those that were replayed before.",
+                      topic, topic))) {
     return ExitCode::check_failed;
   }
   const auto tally = publish_dead_letters(config, flags.filter);
-  say(fmt::format("{} from topic \"{}\"", tally.published.to_string(), topic));
-  if (tally.without_topic == 0) return ExitCode::done;
-  say(fmt::format(
-      "walrelay replay: {} of the dead letters name no topic, since their rows could not be mapped: correct the "
-      "mapping and publish the rows by --id",
-      tally.without_topic));
-  return ExitCode::check_failed;
+  const auto& missing = tally.missing_ids;
+  if (tally.published.settled() > 0 || missing.empty()) {
+    say(fmt::format("{}, to the topics that their events were meant for; they stay in topic \"{}\" as well",
+                    tally.published.to_string("dead letter"), topic));
+  }
+  if (tally.without_topic > 0) {
+    say(fmt::format(
+        "walrelay replay: {} not published, since nobody knows for which topic: the rows could not be mapped; correct "
+        "the mapping, and publish the rows themselves: walrelay replay --id ID",
+        tally.without_topic));
+  }
+  if (!missing.empty()) {
+    say(fmt::format("walrelay replay: no dead letter of topic \"{}\" has the id {}{}", topic, join(missing, " or "),
+                    other_filters(flags)));
+  }
+  return tally.without_topic == 0 && missing.empty() ? ExitCode::done : ExitCode::check_failed;
 }
 
 ExitCode replay(const Config& config, const ReplayFlags& flags) {

@@ -49,6 +49,7 @@ class QueryBuilder {
     const auto from = fmt::format(" FROM {}{}", quote_table(rules_.table), where());
     query.count = "SELECT count(*) AS count" + from;
     query.select = fmt::format("SELECT {}{}{}", joined(names, ", "), from, order());
+    if (!filter_.ids.empty()) query.id_column = *column_of(EventPart::id);
     return query;
   }
 

@@ -43,6 +43,7 @@ struct RowQuery {
   std::vector<RowColumn> columns;  // those that are mapped, in the order of `select`
   std::string count;
   std::string select;
+  std::optional<RowColumn> id_column;  // that filter.ids are compared with
 };
 
 // Throws RuleError, with the remedy, if the mapping does not name the column that a filter needs.

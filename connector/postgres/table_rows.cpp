@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "connector/postgres/pg_quote.h"
+#include "decoder/rule_error.h"
 
 namespace walrelay {
 namespace {
@@ -32,6 +33,14 @@ PgError explain_read(const PgError& error, const std::string& table) {
         quote_table(table));
   }
   return {error.sqlstate(), fmt::format("cannot read table {}: {}", table, error.reason()), std::move(remedy)};
+}
+
+// That an id is not one of its column's type is a fault of the command line.
+[[noreturn]] void fail(const PgError& error, const std::string& table, const std::optional<RowColumn>& id_column) {
+  constexpr std::string_view kDataException = "22";
+  if (!id_column || !error.sqlstate().starts_with(kDataException)) throw explain_read(error, table);
+  throw RuleError(fmt::format("--id: column \"{}\" of table {} is {}: {}", id_column->name, table, id_column->type_name,
+                              error.reason()));
 }
 
 }  // namespace
@@ -85,7 +94,7 @@ std::int64_t TableRows::count(const Tick& tick) {
     wait_for_result(connection_, tick);
     return connection_.take()[0].number("count");
   } catch (const PgError& error) {
-    throw explain_read(error, schema_ + "." + name_);
+    fail(error, schema_ + "." + name_, query_.id_column);
   }
 }
 

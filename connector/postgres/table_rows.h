@@ -31,6 +31,7 @@ class TableRows {
   // `connection` in a prepared transaction that outlives this. `id` tells this table's Relation from others'.
   TableRows(PgConnection& connection, const OutboxRules& rules, const RowFilter& filter, RelationId id);
 
+  // RuleError: an id of the filter is none of its column's type.
   [[nodiscard]] std::int64_t count(const Tick& tick);
 
   // Views into this object.

@@ -22,9 +22,9 @@ void name_event(Rejection& rejection, std::string_view id) {
 
 }  // namespace
 
-std::string PublishTally::to_string() const {
+std::string PublishTally::to_string(std::string_view noun) const {
   const auto published = delivered + dead_letters;
-  auto text = fmt::format("{} row{} published", published, published == 1 ? "" : "s");
+  auto text = fmt::format("{} {}{} published", published, noun, published == 1 ? "" : "s");
   if (dead_letters > 0) text += fmt::format(", {} of them as dead letters", dead_letters);
   if (skipped > 0) text += fmt::format(", {} skipped", skipped);
   return text;
@@ -67,7 +67,7 @@ void EventPublisher::reject(const OutboxEvent& event, const Rejection& rejection
 
 void EventPublisher::finish() {
   while (in_flight_ > 0 || !dead_letters_.empty()) wait();
-  meter_.finish(tally_.settled(), now());
+  meter_.finish(tally_.settled() + passed_over_, now());
 }
 
 void EventPublisher::pulse() {
@@ -79,7 +79,7 @@ void EventPublisher::pulse() {
   }
   failure_log_.tell_rest(now());
   const auto health = sink_.health();
-  meter_.show(tally_.settled(), health.reachable ? "" : health.why, now());
+  meter_.show(tally_.settled() + passed_over_, health.reachable ? "" : health.why, now());
 }
 
 void EventPublisher::wait() {

@@ -37,8 +37,8 @@ struct PublishTally {
   std::uint64_t dead_letters = 0;
   std::uint64_t skipped = 0;
   [[nodiscard]] std::uint64_t settled() const { return delivered + dead_letters + skipped; }
-  // "1200 rows published, 3 of them as dead letters"
-  [[nodiscard]] std::string to_string() const;
+  // "1200 rows published, 3 of them as dead letters"; `noun`: of one
+  [[nodiscard]] std::string to_string(std::string_view noun = "row") const;
 };
 
 class EventPublisher {
@@ -57,6 +57,8 @@ class EventPublisher {
   void publish(OutboxEvent event);
   // What the router could not map.
   void reject(const OutboxEvent& event, const Rejection& rejection);
+  // What was looked at and is not to be published: for the meter alone.
+  void pass_over() { ++passed_over_; }
   // Until everything is settled.
   void finish();
   // To be called while something else is waited for.
@@ -84,6 +86,7 @@ class EventPublisher {
   std::deque<DeadLetter> dead_letters_;  // to be submitted before anything else
   std::uint64_t submitted_ = 0;
   std::uint64_t in_flight_ = 0;
+  std::uint64_t passed_over_ = 0;
   FailureLog failure_log_;
   PublishTally tally_;
 };

@@ -1,7 +1,9 @@
 #include "connector/publish/publish_dead_letters.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +32,8 @@ class DeadLetters {
   void publish(const TopicRecord& record) {
     const auto table = header(record, "walrelay-outbox");
     const auto id = header(record, id_header(table));
-    if (!wanted(record, id)) return;
+    if (!wanted(record, id)) return publisher_.pass_over();
+    found_.emplace(id);
     OutboxEvent event;
     event.outbox = outbox(table);
     event.topic = header(record, "walrelay-topic");
@@ -45,12 +48,19 @@ class DeadLetters {
     event.headers = headers_;
     if (event.topic.empty()) {
       ++without_topic_;
+      publisher_.pass_over();
     } else {
       publisher_.publish(event);
     }
   }
 
   [[nodiscard]] std::uint64_t without_topic() const { return without_topic_; }
+  [[nodiscard]] std::vector<std::string> missing_ids() const {
+    std::vector<std::string> missing;
+    std::copy_if(filter_.ids.begin(), filter_.ids.end(), std::back_inserter(missing),
+                 [&](const auto& id) { return !found_.contains(id); });
+    return missing;
+  }
 
  private:
   [[nodiscard]] std::string_view id_header(std::string_view table) const {
@@ -79,6 +89,7 @@ class DeadLetters {
   EventPublisher& publisher_;
   std::map<std::string, std::size_t, std::less<>> outboxes_;
   std::vector<EventHeader> headers_;
+  std::set<std::string, std::less<>> found_;  // ids
   std::uint64_t without_topic_ = 0;
 };
 
@@ -87,7 +98,7 @@ class DeadLetters {
 DeadLetterTally publish_dead_letters(const Config& config, const RowFilter& filter) {
   SignalFd signals;  // before any thread
   const SystemClock clock;
-  RowMeter meter("replay", clock.now());
+  RowMeter meter("replay", clock.now(), STDERR_FILENO, "dead letters");
   KafkaTopicReader reader(config.sink.kafka, config.delivery.dead_letter_topic, kAnswer);
   const auto sink = make_sink(config);
   EventPublisher publisher(config.delivery, *sink, signals, meter, Lsn{}, clock.wall());
@@ -101,7 +112,7 @@ DeadLetterTally publish_dead_letters(const Config& config, const RowFilter& filt
     }
   }
   publisher.finish();
-  return {publisher.tally(), letters.without_topic()};
+  return {publisher.tally(), letters.without_topic(), letters.missing_ids()};
 }
 
 }  // namespace walrelay

@@ -2,6 +2,8 @@
 // Dead letters → the topics they should have gone to. Blocks until every one is settled.
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "connector/config/config.h"
 #include "connector/postgres/row_query.h"
@@ -11,7 +13,8 @@ namespace walrelay {
 
 struct DeadLetterTally {
   PublishTally published;
-  std::uint64_t without_topic = 0;  // could not be mapped: only the row itself can be published again
+  std::uint64_t without_topic = 0;       // could not be mapped: only the row itself can be published again
+  std::vector<std::string> missing_ids;  // asked for, and of no record that the other filters take
 };
 
 // Reads the dead-letter topic from its beginning to the end that it has now, and publishes what the filter takes: by

@@ -52,8 +52,9 @@ std::uint64_t share(std::uint64_t done, std::uint64_t total, std::uint64_t of) {
 
 }  // namespace
 
-RowMeter::RowMeter(std::string what, Instant now, int descriptor)
+RowMeter::RowMeter(std::string what, Instant now, int descriptor, std::string unit)
     : what_(std::move(what)),
+      unit_(std::move(unit)),
       descriptor_(descriptor),
       terminal_(is_terminal(descriptor)),
       begin_(now),
@@ -73,7 +74,7 @@ void RowMeter::show(std::uint64_t done, std::string_view waiting, Instant now) {
   if (expecting_) return print(done, waiting, now);
   next_ = now + kRedraws;
   if (terminal_)
-    draw(fmt::format("{}: counting the rows, {}", what_,
+    draw(fmt::format("{}: counting the {}, {}", what_, unit_,
                      print_time(std::chrono::duration<double>(now - begin_).count())));
 }
 
@@ -83,25 +84,26 @@ void RowMeter::finish(std::uint64_t done, Instant now) {
 }
 
 std::string RowMeter::line(std::uint64_t done, Instant now) const {
-  return fmt::format("{}: {} of {} rows ({} %){}", what_, done, total_, share(done, total_, 100), pace(done, now));
+  return fmt::format("{}: {} of {} {} ({} %){}", what_, done, total_, unit_, share(done, total_, 100), pace(done, now));
 }
 
 std::string RowMeter::bar(std::uint64_t done, Instant now) const {
   const auto full = share(done, total_, kBarCells);
-  return fmt::format("{} [{:#<{}}{:-<{}}] {:3} %  {} of {} rows{}", what_, "", full, "", kBarCells - full,
-                     share(done, total_, 100), done, total_, pace(done, now));
+  return fmt::format("{} [{:#<{}}{:-<{}}] {:3} %  {} of {} {}{}", what_, "", full, "", kBarCells - full,
+                     share(done, total_, 100), done, total_, unit_, pace(done, now));
 }
 
 std::string RowMeter::pace(std::uint64_t done, Instant now) const {
   const double seconds = std::chrono::duration<double>(now - begin_).count();
   if (done == 0 || seconds <= 0) return {};
   const double rate = static_cast<double>(done) / seconds;
-  if (done >= total_) return fmt::format(", {:.0f} rows/s", rate);
-  return fmt::format(", {:.0f} rows/s, {} left", rate, print_time(static_cast<double>(total_ - done) / rate));
+  if (done >= total_) return fmt::format(", {:.0f} {}/s", rate, unit_);
+  return fmt::format(", {:.0f} {}/s, {} left", rate, unit_, print_time(static_cast<double>(total_ - done) / rate));
 }
 
 void RowMeter::print(std::uint64_t done, std::string_view waiting, Instant now) {
   next_ = now + (terminal_ ? kRedraws : kLines);
+  if (total_ == 0) return;
   auto text = terminal_ ? bar(done, now) : line(done, now);
   if (!waiting.empty()) text += fmt::format(" (waiting: {})", waiting);
   if (terminal_) return draw(std::move(text));

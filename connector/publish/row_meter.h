@@ -17,12 +17,13 @@ namespace walrelay {
 class RowMeter {
  public:
   // `what`: "backfill". Until expect() only a terminal is told that rows are counted.
-  RowMeter(std::string what, Instant now, int descriptor = STDERR_FILENO);
+  // `unit`: what is counted.
+  RowMeter(std::string what, Instant now, int descriptor = STDERR_FILENO, std::string unit = "rows");
   ~RowMeter();  // what comes next begins on a line of its own
   RowMeter(const RowMeter&) = delete;
   RowMeter& operator=(const RowMeter&) = delete;
 
-  // How many rows there are; the rate counts from here.
+  // How many rows there are; the rate counts from here. Of none nothing is shown.
   void expect(std::uint64_t total, Instant now);
   // Shows it if it is time to. `waiting`: why nothing goes on, "" if it does.
   void show(std::uint64_t done, std::string_view waiting, Instant now);
@@ -41,6 +42,7 @@ class RowMeter {
   void end_bar();
 
   const std::string what_;
+  const std::string unit_;
   const int descriptor_;
   const bool terminal_;
   bool drawn_ = false;

@@ -61,9 +61,18 @@ TEST_CASE("replay publishes the rows that id, type and time choose, as they were
   CHECK(OutboxCase::records(setting.topic("A"))[3].headers == OutboxCase::records(setting.topic("A"))[0].headers);
   CHECK(outbox.confirmed() == confirmed);
 
-  const auto missing = setting.replay({"--id", first, "--id", "00000000-0000-0000-0000-000000000000"});
+  const std::string unknown = "00000000-0000-0000-0000-000000000000";
+  const auto missing = setting.replay({"--id", first, "--id", unknown});
   CHECK(missing.status == 1);
   CHECK_THAT(missing.errors, ContainsSubstring("1 of the 2 ids were not found"));
+  const auto none = setting.replay({"--id", unknown});
+  CHECK(none.status == 1);
+  CHECK(none.errors == "walrelay replay: no row of public.outbox has the id " + unknown + "\n");
+  CHECK_THAT(setting.replay({"--id", first, "--type", "B"}).errors, ContainsSubstring("the other flags"));
+  const auto no_uuid = setting.replay({"--id", "42"});
+  CHECK(no_uuid.status == 2);
+  CHECK_THAT(no_uuid.errors,
+             ContainsSubstring("--id: column \"id\" of table public.outbox is uuid: ") && ContainsSubstring("\"42\""));
 }
 
 TEST_CASE("replay draws a bar on a terminal, and nothing of it elsewhere") {
@@ -132,11 +141,18 @@ TEST_CASE("dead letters go to the topic that they were meant for, without the he
         std::vector<std::pair<std::string, std::optional<std::string>>>{{"id", second}, {"type", "T"}});
   CHECK(records[0].timestamp_ms == 1'709'172'000'000);
 
+  CHECK_THAT(one.errors, ContainsSubstring("replay: 3 of 3 dead letters (100 %)"));
+  CHECK_THAT(one.errors, ContainsSubstring("1 dead letter published, to the topics that their events were meant for"));
+  const auto none = setting.replay({"--dead-letters", "--id", "none"});
+  CHECK(none.status == 1);
+  CHECK_THAT(none.errors,
+             ContainsSubstring("no dead letter of topic \"" + setting.topic("dead") + "\" has the id none"));
+
   CHECK(setting.replay({"--dead-letters"}).status == 1);  // nobody answers
   const auto all = setting.replay({"--dead-letters", "--yes"});
   CHECK(all.status == 1);
-  CHECK_THAT(all.errors, ContainsSubstring("2 rows published"));
-  CHECK_THAT(all.errors, ContainsSubstring("1 of the dead letters name no topic"));
+  CHECK_THAT(all.errors, ContainsSubstring("2 dead letters published"));
+  CHECK_THAT(all.errors, ContainsSubstring("1 not published, since nobody knows for which topic"));
 }
 
 }  // namespace
