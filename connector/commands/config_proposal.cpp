@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "connector/config/config_print.h"
 #include "connector/postgres/pg_handles.h"
+#include "decoder/mapping_check.h"
 #include "decoder/presets.h"
+#include "decoder/rule_error.h"
 #include "sinks/kafka_options.h"
 
 namespace walrelay {
@@ -59,7 +62,51 @@ void append_headers(std::string& out, const OutboxRules& rules, const OutboxRule
   if (!table.empty()) out += fmt::format("headers = {{ {} }}\n", table);
 }
 
-void append_outbox(std::string& out, const OutboxRules& rules) {
+// "ProcessedAt" and "processed_at" alike.
+std::string plain_name(std::string_view name) {
+  std::string plain;
+  for (const char c : name) {
+    if (c != '_') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return plain;
+}
+
+bool fits_write_back(const OutboxRules& rules, const std::vector<ColumnInfo>& columns) {
+  try {
+    return write_back_problems(rules, columns).empty();
+  } catch (const RuleError&) {  // the id is not one column
+    return false;
+  }
+}
+
+void append_write_back(std::string& out, const OutboxProposal& outbox) {
+  struct Key {
+    std::string_view name;
+    std::string OutboxRules::* column;
+    std::vector<std::string_view> usual;  // names of such columns, plain
+  };
+  const std::vector<Key> keys = {{"processed_at", &OutboxRules::processed_at, {"processedat"}},
+                                 {"attempts", &OutboxRules::attempts, {"attempts", "retrycount"}},
+                                 {"error", &OutboxRules::error, {"error"}}};
+  std::string proposed;
+  for (const auto& [name, column, usual] : keys) {
+    if (const auto& given = outbox.rules.*column; !given.empty()) {
+      out += fmt::format("{} = {}\n", name, toml_string(given));
+      continue;
+    }
+    for (const auto& info : outbox.columns) {
+      if (std::find(usual.begin(), usual.end(), plain_name(info.name)) == usual.end()) continue;
+      OutboxRules with = outbox.rules;
+      with.*column = info.name;
+      if (fits_write_back(with, outbox.columns)) proposed += fmt::format("# {} = {}\n", name, toml_string(info.name));
+    }
+  }
+  if (proposed.empty()) return;
+  out += "# To have walrelay mark rows as a polling worker does, which takes UPDATE on these columns:\n" + proposed;
+}
+
+void append_outbox(std::string& out, const OutboxProposal& outbox) {
+  const auto& rules = outbox.rules;
   OutboxRules preset;
   preset.table = rules.table;
   preset.messages = rules.messages;
@@ -75,10 +122,7 @@ void append_outbox(std::string& out, const OutboxRules& rules) {
   append_template(out, "value", rules.value, preset.value);
   append_template(out, "timestamp", rules.timestamp, preset.timestamp);
   append_headers(out, rules, preset);
-  for (const auto& [key, column] : {std::pair{"processed_at", &rules.processed_at},
-                                    std::pair{"attempts", &rules.attempts}, std::pair{"error", &rules.error}}) {
-    if (!column->empty()) out += fmt::format("{} = {}\n", key, toml_string(*column));
-  }
+  append_write_back(out, outbox);
   if (rules.id_header != preset.id_header) out += fmt::format("id_header = {}\n", toml_string(rules.id_header));
   out += print_retention(rules);
   out += print_cloudevents(rules);
@@ -106,7 +150,7 @@ void append_sink(std::string& out, const SinkOptions& sink) {
 
 }  // namespace
 
-std::string propose_config(const Config& config, std::span<const OutboxRules> outboxes, const std::string& role) {
+std::string propose_config(const Config& config, std::span<const OutboxProposal> outboxes, const std::string& role) {
   const auto dsn = without_secrets(config.postgres.dsn, role);
   std::string out = "[postgres]\n";
   if (dsn.had_secret || !role.empty())
@@ -117,8 +161,11 @@ std::string propose_config(const Config& config, std::span<const OutboxRules> ou
   }
   out += fmt::format("slot = {}\npublication = {}\n", toml_string(config.postgres.slot),
                      toml_string(config.postgres.publication));
-  for (const auto& rules : outboxes) append_outbox(out, rules);
+  for (const auto& outbox : outboxes) append_outbox(out, outbox);
   append_sink(out, config.sink);
+  for (const auto* section : {"delivery", "http", "log"}) {
+    if (const auto text = print_changed(section, config); !text.empty()) out += "\n" + text;
+  }
   return out;
 }
 

@@ -3,13 +3,21 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "connector/config/config.h"
+#include "decoder/column_info.h"
 
 namespace walrelay {
 
-// `outboxes` with their presets filled in. `role`: whom the relay connects as, "" = as in the connection string.
-[[nodiscard]] std::string propose_config(const Config& config, std::span<const OutboxRules> outboxes,
+struct OutboxProposal {
+  OutboxRules rules;                // with its preset filled in
+  std::vector<ColumnInfo> columns;  // of its table; none of messages
+};
+
+// `role`: whom the relay connects as, "" = as in the connection string. Columns that a polling worker marks rows in,
+// and that the rules do not name, are proposed as a comment.
+[[nodiscard]] std::string propose_config(const Config& config, std::span<const OutboxProposal> outboxes,
                                          const std::string& role);
 
 }  // namespace walrelay

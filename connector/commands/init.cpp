@@ -57,7 +57,7 @@ ExitCode init(const Config& config, const InitFlags& flags) {
     return ExitCode::done;
   }
   Config planned = config;
-  planned.outboxes = plan.outboxes;
+  planned.outboxes = plan.rules();
   if (flags.backfill && !sink_answers(planned)) return ExitCode::check_failed;
   run_steps(connection, plan);
   if (plan.make_slot && flags.backfill) {

@@ -94,7 +94,7 @@ class Planner {
   void plan_outbox(OutboxRules rules) {
     if (rules.table.empty()) {  // messages need no table
       fill_from_preset(rules);
-      plan_.outboxes.push_back(std::move(rules));
+      plan_.outboxes.push_back({std::move(rules), {}});
       return;
     }
     const auto table = read_table(connection_, rules.table);
@@ -136,10 +136,16 @@ class Planner {
               "write the name exactly as in the catalog, letter case included, with its schema");
       return;
     }
+    const auto schema = split_table(rules.table).schema;
+    if (connection_.exec("SELECT FROM pg_namespace WHERE nspname = $1", {schema}).empty()) {
+      problem(
+          fmt::format("there is no table \"{}\", and no schema \"{}\" in which it could be made", rules.table, schema),
+          fmt::format("write the name exactly as in the catalog, or CREATE SCHEMA {};", quote_identifier(schema)));
+      return;
+    }
     if (const auto near = nearest_table(connection_, rules.table); !near.empty()) {
       plan_.hints.push_back(fmt::format(
-          "warning: there is no table \"{}\", so a new one is made; if \"{}\" was meant: walrelay drop, DROP "
-          "TABLE {}; and init again",
+          "warning: there is no table \"{}\", so a new one is made; if \"{}\" was meant: DROP TABLE {}; and init again",
           rules.table, near, quote_table(rules.table)));
     }
     if (rules.preset.empty()) rules.preset = kDefaultPreset;
@@ -175,7 +181,7 @@ class Planner {
       if (there) table.columns.push_back(name);
     }
     tables_.push_back(std::move(table));
-    plan_.outboxes.push_back(std::move(rules));
+    plan_.outboxes.push_back({std::move(rules), columns});
   }
 
   void plan_role() {
@@ -203,7 +209,7 @@ class Planner {
   void plan_retention_rights() {
     const auto& name = flags_.role;
     if (name.empty() || name == plan_.server.user) return;
-    for (const auto& rules : plan_.outboxes) {
+    for (const auto& [rules, columns] : plan_.outboxes) {
       if (!rules.retention.wanted() || may_delete(name, rules.table)) continue;
       plan_.steps.push_back({grant_on_table_sql("SELECT, DELETE", rules.table, name),
                              fmt::format("the right of role {} to delete old rows of {}", quote_identifier(name),
@@ -223,7 +229,7 @@ class Planner {
   // What the owner of the table, or a superuser, has anyhow need not be granted.
   void plan_write_back() {
     const auto& role = flags_.role.empty() ? plan_.server.user : flags_.role;
-    for (const auto& rules : plan_.outboxes) {
+    for (const auto& [rules, columns] : plan_.outboxes) {
       if (rules.table.empty() || !rules.writes_back()) continue;
       if (may_write_back(connection_, rules, role)) continue;
       plan_.steps.push_back(
@@ -279,6 +285,7 @@ class Planner {
     const bool replaces = slot_plan_ == SlotPlan::replace;
     plan_.make_slot = !slot || replaces;
     plan_.enable_failover = replaces ? slot && slot->failover : flags_.failover && !(slot && slot->failover);
+    if (!slot && !flags_.backfill) mention_rows();
     if (!slot) return;
     for (auto& found : slot_problems(*slot, plan_.server)) {
       if (!replaces || !slot->lost()) plan_.problems.push_back(std::move(found));
@@ -294,6 +301,24 @@ class Planner {
     plan_.slot_is_older = new_publication_;
   }
 
+  // By the catalog's estimate; a table that was never looked at by ANALYZE or VACUUM has none.
+  void mention_rows() {
+    for (const auto& table : existing_) {
+      const auto name = fmt::format("{}.{}", table.schema, table.name);
+      const auto found = connection_.exec(
+          "SELECT sum(greatest(c.reltuples, 0))::bigint AS rows, coalesce(bool_or(c.relpages = 0 AND "
+          "pg_relation_size(c.oid) > 0), false) AS more FROM (SELECT $1::regclass AS oid UNION SELECT relid FROM "
+          "pg_partition_tree($1::regclass)) t JOIN pg_class c USING (oid) WHERE c.relkind = 'r'",
+          {quote_table(name)});
+      const auto rows = found[0].is_null("rows") ? 0 : found[0].number("rows");
+      if (rows == 0 && !found[0].flag("more")) continue;
+      plan_.hints.push_back(
+          fmt::format("table \"{}\" has {}rows from before the slot, which are not published; --backfill all, "
+                      "unprocessed or since=TIME publishes them",
+                      name, rows == 0 ? "" : fmt::format("about {} ", rows)));
+    }
+  }
+
   PgConnection& connection_;
   const Config& config_;
   const InitFlags& flags_;
@@ -306,6 +331,12 @@ class Planner {
 };
 
 }  // namespace
+
+std::vector<OutboxRules> InitPlan::rules() const {
+  std::vector<OutboxRules> all;
+  for (const auto& outbox : outboxes) all.push_back(outbox.rules);
+  return all;
+}
 
 InitPlan plan_init(PgConnection& connection, const Config& config, const InitFlags& flags, SlotPlan slot) {
   return Planner(connection, config, flags, slot).plan();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "connector/commands/commands.h"
+#include "connector/commands/config_proposal.h"
 #include "connector/commands/publication_check.h"
 #include "connector/config/config.h"
 #include "connector/postgres/admin_sql.h"
@@ -21,14 +22,16 @@ struct InitStep {
 
 struct InitPlan {
   ServerInfo server;
-  std::vector<OutboxRules> outboxes;  // presets filled in
-  std::vector<InitStep> steps;        // in this order; the slot's, which comes last, is apart
+  std::vector<OutboxProposal> outboxes;
+  std::vector<InitStep> steps;  // in this order; the slot's, which comes last, is apart
   bool make_slot = false;
   bool enable_failover = false;
   bool slot_is_older = false;      // than the publication that the steps make
   std::vector<std::string> kept;   // what is there and fits
   std::vector<std::string> hints;  // what is superfluous or left to do
   std::vector<Problem> problems;   // what does not fit; with any of them nothing is to be changed
+
+  [[nodiscard]] std::vector<OutboxRules> rules() const;
 };
 
 // What is to become of a slot that is there.

@@ -56,7 +56,7 @@ ExitCode recover(const Config& config, const RecoverFlags& flags) {
     return ExitCode::check_failed;
   }
   Config planned = config;
-  planned.outboxes = plan.outboxes;
+  planned.outboxes = plan.rules();
   if (!sink_answers(planned)) return ExitCode::check_failed;
   run_steps(connection, plan);
   // A lost slot is of no use, and its place may be needed; one that can be read stays until the rows are published.

@@ -136,14 +136,15 @@ std::string print_outboxes(std::vector<OutboxRules>& outboxes) {
   return text;
 }
 
-// The lines of any other section.
-std::string section_lines(std::string_view section, Config& config) {
+// The lines of any other section; `but`: without those that are the same there.
+std::string section_lines(std::string_view section, Config& config, Config* but = nullptr) {
   std::string lines;
   for (const Option& option : options()) {
     const auto dot = option.key.rfind('.');
     if (option.key.substr(0, dot) != section) continue;
     const std::string value = print_option(option, config);
-    if (!value.empty()) lines += fmt::format("{} = {}\n", option.key.substr(dot + 1), value);
+    if (value.empty() || (but != nullptr && value == print_option(option, *but))) continue;
+    lines += fmt::format("{} = {}\n", option.key.substr(dot + 1), value);
   }
   return lines;
 }
@@ -186,6 +187,13 @@ std::string print_retention(const OutboxRules& rules) {
   if (rules.retention == RetentionRules{}) return {};
   OutboxRules copy = rules;
   return "[outbox.retention]\n" + OutboxLines(copy).text("outbox.*.retention");
+}
+
+std::string print_changed(std::string_view section, const Config& config) {
+  Config copy = config;  // the table's functions give places to write to
+  Config defaults;
+  const auto lines = section_lines(section, copy, &defaults);
+  return lines.empty() ? lines : fmt::format("[{}]\n{}", section, lines);
 }
 
 std::string print_config(const Config& config) {

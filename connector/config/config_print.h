@@ -21,6 +21,9 @@ namespace walrelay {
 // The value of an option outside of any [[outbox]] as it is written in the file.
 [[nodiscard]] std::string print_option(const Option& option, Config& config);
 
+// A section other than [[outbox]] and [sink.kafka] with its lines that are not the defaults; "" if there are none.
+[[nodiscard]] std::string print_changed(std::string_view section, const Config& config);
+
 // [outbox.cloudevents] of an [[outbox]], to stand below it; "" if it has none.
 [[nodiscard]] std::string print_cloudevents(const OutboxRules& rules);
 

@@ -113,7 +113,35 @@ TEST_CASE("a plural for a singular makes no second table, and a mistyped name is
   CHECK_THAT(singular.errors, ContainsSubstring("public.outbox_messages"));
   const auto mistyped = admin.init({"--table", "public.outbox_mesages", "--print"});
   CHECK(mistyped.status == 0);
-  CHECK_THAT(mistyped.errors, ContainsSubstring("if \"public.outbox_messages\" was meant"));
+  // The slot may have been there before.
+  CHECK_THAT(mistyped.errors, ContainsSubstring("if \"public.outbox_messages\" was meant: DROP TABLE"));
+  CHECK(mistyped.errors.find("walrelay drop") == std::string::npos);
+  const auto nowhere = admin.init({"--table", "publik.outbox", "--print"});
+  CHECK(nowhere.status == 1);
+  CHECK_THAT(nowhere.errors,
+             ContainsSubstring("no schema \"publik\"") && ContainsSubstring("CREATE SCHEMA \"publik\""));
+}
+
+TEST_CASE("init tells of rows that the slot will not bring, as long as it makes the slot and publishes none of them") {
+  AdminFixture admin;
+  admin.database().exec(
+      "CREATE TABLE outbox (id uuid DEFAULT gen_random_uuid(), occurred_at timestamptz, type text, payload jsonb)");
+  const auto hint = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> all{"--table", "public.outbox"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    const auto result = admin.init(all);
+    INFO(result.errors);
+    CHECK(result.status == 0);
+    const auto found = result.errors.find("rows from before the slot");
+    return found == std::string::npos ? "" : result.errors.substr(result.errors.rfind('\n', found) + 1);
+  };
+  CHECK(hint({"--print"}).empty());
+  admin.database().exec("INSERT INTO outbox (type) SELECT 'A' FROM generate_series(1, 300)");
+  CHECK_THAT(hint({"--print"}), ContainsSubstring("table \"public.outbox\" has rows from before the slot"));
+  admin.database().exec("ANALYZE outbox");
+  CHECK(hint({"--print", "--backfill", "all", "--sink", "file", "--set", "sink.file.path=/dev/null"}).empty());
+  CHECK_THAT(hint({}), ContainsSubstring("has about 300 rows") && ContainsSubstring("--backfill all"));
+  CHECK(hint({}).empty());  // the slot is there
 }
 
 TEST_CASE("a table that no preset fits gets the presets' columns told, and nothing is made") {
