@@ -9,7 +9,7 @@ enum class ExitCode : int {
   usage = 2,         // command line or configuration, also a mapping that does not fit its table
   cannot_start = 3,  // authentication, rights, database, publication, wal_level, wrong kind of slot
   poison = 4,        // halted on an event that can never be delivered
-  slot_lost = 5,     // slot missing or lost, or a gap that the progress record shows
+  slot_lost = 5,     // a gap: slot missing or lost, or not where the progress record has it
   interrupted = 130,
   terminated = 143,
 };

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace {
 
@@ -61,7 +62,11 @@ int serve(const std::string& file) {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count == 2) return serve(words[1]);
-  fmt::print(stderr, "usage: mock_broker FILE\n");
-  return 2;
+  const std::string_view word = count == 2 ? words[1] : "";
+  const bool asked = word == "--help" || word == "-h";
+  if (!word.empty() && word.front() != '-') return serve(words[1]);
+  fmt::print(asked ? stdout : stderr,
+             "usage: mock_broker FILE\nlibrdkafka's mock cluster; its address is in FILE once it "
+             "answers\n");
+  return asked ? 0 : 2;
 }

@@ -109,5 +109,13 @@ function(walrelay_quickstart_test claim)
                        RESOURCE_LOCK quickstart)
 endfunction()
 
+# Asked how they are used they say it, and an option that they do not have is no file's name.
+add_test(NAME "integration: the quickstart and its broker tell how they are used"
+         COMMAND bash -o pipefail -c "deploy/quickstart --help | grep -e --mock && $<TARGET_FILE:mock_broker> --help | grep usage: &&
+           ! deploy/quickstart --hlep && ! timeout 10 $<TARGET_FILE:mock_broker> --hlep && test ! -e ./--hlep"
+         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+set_tests_properties("integration: the quickstart and its broker tell how they are used" PROPERTIES LABELS integration
+                     TIMEOUT 60)
+
 walrelay_quickstart_test("the quickstart goes from nothing to a lag of zero with Kafka")
 walrelay_quickstart_test("the quickstart goes from nothing to a lag of zero without Java" --mock)

@@ -45,7 +45,16 @@ std::optional<double> lag_seconds(PgConnection& connection, const Config& config
   return oldest_commit_age(connection, slot, config.postgres.publication);
 }
 
-std::string or_dash(const std::optional<std::int64_t>& number) { return number ? std::to_string(*number) : "-"; }
+// Its age is told of the configured slot alone.
+std::string lag_text(const SlotLine& line, const Config& config) {
+  const auto& slot = line.slot;
+  if (slot.type != "logical") return "no position is confirmed: a physical slot";
+  auto text = slot.confirmed_lsn ? "confirmed " + slot.confirmed_lsn->to_string() : "no position is confirmed yet";
+  if (slot.lag_bytes) text += fmt::format(", lag {} bytes", *slot.lag_bytes);
+  if (line.lag_seconds) return text + fmt::format(", {:.3f} seconds", *line.lag_seconds);
+  if (slot.name != config.postgres.slot || slot.lost()) return text;
+  return text + ", how old is not known here" + (slot.active ? ": ask the relay by --url" : "");
+}
 
 std::string state_of(const SlotInfo& slot) {
   if (slot.lost()) return "lost";
@@ -53,17 +62,19 @@ std::string state_of(const SlotInfo& slot) {
   return "not in use";
 }
 
-std::string as_text(const std::vector<SlotLine>& lines) {
+std::string as_text(const std::vector<SlotLine>& lines, const Config& config) {
   std::string out;
-  for (const auto& [slot, seconds] : lines) {
+  for (const auto& line : lines) {
+    const auto& slot = line.slot;
     out += fmt::format("slot {}: {}\n", slot.name, state_of(slot));
-    out += fmt::format("  plugin {}, database {}, WAL {}\n", slot.plugin.empty() ? "-" : slot.plugin,
-                       slot.database.empty() ? "-" : slot.database, slot.wal_status.empty() ? "-" : slot.wal_status);
-    out += fmt::format("  confirmed {}, lag {} bytes, {} seconds\n",
-                       slot.confirmed_lsn ? slot.confirmed_lsn->to_string() : "-", or_dash(slot.lag_bytes),
-                       seconds ? fmt::format("{:.3f}", *seconds) : "-");
+    if (slot.type == "logical") out += fmt::format("  plugin {}, database {}\n", slot.plugin, slot.database);
+    out += fmt::format("  {}\n", lag_text(line, config));
+    if (!slot.restart_lsn || !slot.retained_bytes) {
+      out += "  retains no WAL\n";
+      continue;
+    }
     out += fmt::format(
-        "  retained WAL {} bytes, {}\n", or_dash(slot.retained_bytes),
+        "  retained WAL {} bytes ({}), {}\n", *slot.retained_bytes, slot.wal_status,
         slot.safe_wal_bytes ? fmt::format("{} more until the slot is lost", *slot.safe_wal_bytes) : "without limit");
   }
   return out;
@@ -139,7 +150,7 @@ ExitCode status(const Config& config, const StatusFlags& flags) {
     const auto seconds = configured ? lag_seconds(connection, config, slot) : std::nullopt;
     lines.push_back({std::move(slot), seconds});
   }
-  print_out(flags.json ? as_json(lines, server, config) : as_text(lines));
+  print_out(flags.json ? as_json(lines, server, config) : as_text(lines, config));
   if (found) return ExitCode::done;
   say(fmt::format("walrelay status: there is no slot \"{}\": walrelay init makes it", config.postgres.slot));
   return ExitCode::check_failed;

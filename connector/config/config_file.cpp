@@ -5,6 +5,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "connector/config/text_file.h"
@@ -64,6 +65,15 @@ class Flattener {
   std::vector<Found> found_;
 };
 
+// What is wrong with text without quotes, by what it was taken for.
+std::string_view hint(std::string_view description) {
+  using std::string_view_literals::operator""sv;
+  constexpr std::array kTakenFor = {"value:"sv, "boolean:"sv, "integer:"sv, "floating-point:"sv, "time:"sv, "date:"sv};
+  const bool scalar = std::any_of(kTakenFor.begin(), kTakenFor.end(),
+                                  [&](auto word) { return description.find(word) != std::string_view::npos; });
+  return scalar ? "; text needs quotes: key = \"text\"" : "";
+}
+
 }  // namespace
 
 std::vector<Setting> parse_config_text(std::string_view text, const std::string& name) {
@@ -74,7 +84,8 @@ std::vector<Setting> parse_config_text(std::string_view text, const std::string&
     return flattener.in_file_order();
   } catch (const toml::parse_error& error) {
     const auto at = error.source().begin;
-    throw ConfigError(fmt::format("{}:{}:{}: not valid TOML: {}", name, at.line, at.column, error.description()));
+    throw ConfigError(fmt::format("{}:{}:{}: not valid TOML: {}{}", name, at.line, at.column, error.description(),
+                                  hint(error.description())));
   }
 }
 

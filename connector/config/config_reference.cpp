@@ -59,10 +59,13 @@ constexpr std::array kExitMeanings = std::to_array<ExitMeaning>({
     {ExitCode::check_failed, "`check` found something; any other command could not do what was asked"},
     {ExitCode::usage, "command line or configuration, also a mapping that does not fit its table"},
     {ExitCode::cannot_start,
-     "cannot start, and waiting would not help: authentication, rights, database, publication, wal_level, wrong kind "
-     "of slot"},
+     "cannot start, and waiting would not help: authentication, rights, database, publication, wal_level, kind of "
+     "slot"},
     {ExitCode::poison, "halted on an event that can never be delivered (`delivery.on_error`)"},
-    {ExitCode::slot_lost, "slot missing, or lost because the server removed WAL that it needed"},
+    {ExitCode::slot_lost,
+     "a gap: slot missing, lost because the server removed WAL that it needed, or not where the progress record has "
+     "it: "
+     "`walrelay recover`"},
     {ExitCode::interrupted, "ended by SIGINT after a clean drain"},
     {ExitCode::terminated, "ended by SIGTERM after a clean drain"},
 });

@@ -169,5 +169,24 @@ TEST_CASE("status tells lag, retained WAL and the age of the oldest event of a s
   CHECK_THAT(admin.run("status", {}).output, ContainsSubstring("slot " + admin.name() + ": not in use"));
 }
 
+TEST_CASE("status says in words what is not known of a slot") {
+  AdminFixture admin;
+  REQUIRE(admin.init().status == 0);
+  AdminFixture other;
+  REQUIRE(other.init().status == 0);
+  const auto physical = admin.name() + "_physical";
+  admin.database().exec("SELECT pg_create_physical_replication_slot('" + physical + "')");
+  const auto text = admin.run("status", {}).output;
+  admin.database().exec("SELECT pg_drop_replication_slot('" + physical + "')");
+  INFO(text);
+  const auto lines_of = [&](const std::string& slot) {
+    const auto begin = text.find("slot " + slot + ": ");
+    return text.substr(begin, text.find("\nslot ", begin) - begin);
+  };
+  CHECK_THAT(lines_of(admin.name()), ContainsSubstring(" bytes, ") && ContainsSubstring(" seconds\n"));
+  CHECK_THAT(lines_of(other.name()), ContainsSubstring(" bytes\n  retained WAL "));
+  CHECK_THAT(lines_of(physical), ContainsSubstring("no position is confirmed: a physical slot\n  retains no WAL"));
+}
+
 }  // namespace
 }  // namespace walrelay::test

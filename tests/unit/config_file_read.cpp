@@ -63,6 +63,18 @@ TEST_CASE("what is not TOML is refused with line and column") {
   CHECK_THAT(refusal("a = '\xff'\n"), ContainsSubstring("relay.toml:1:"));
 }
 
+TEST_CASE("text without quotes is told to need them") {
+  for (const auto* value :
+       {"standard", "10s", "127.0.0.1:9464", "true1", "info", "/tmp/x", ":9464", "[a]", "{ a = b }"}) {
+    CAPTURE(value);
+    CHECK_THAT(refusal(std::string("key = ") + value + "\n"), ContainsSubstring("text needs quotes: key = \"text\""));
+  }
+  for (const auto* toml : {"key = 'a' b\n", "[postgres\n", "a = 1\na = 2\n", "key = \n", "key = \"info\n"}) {
+    CAPTURE(toml);
+    CHECK(refusal(toml).find("quotes") == std::string::npos);
+  }
+}
+
 TEST_CASE("a syntax error does not repeat what may be a password") {
   for (const auto* toml : {"dsn = host=db password=hunter2\n", "dsn = \"host=db password=hunter2\n", "dsn = hunter2\n",
                            "dsn = 'a' hunter2\n", "dsn = \"\\hunter2\"\n", "dsn = [hunter2]\n", "dsn = 1hunter2\n"}) {
