@@ -334,6 +334,7 @@ class Planner {
 
 std::vector<OutboxRules> InitPlan::rules() const {
   std::vector<OutboxRules> all;
+  all.reserve(outboxes.size());
   for (const auto& outbox : outboxes) all.push_back(outbox.rules);
   return all;
 }

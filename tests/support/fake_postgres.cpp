@@ -53,6 +53,7 @@ std::string columns_answer(const std::vector<std::string>& columns) {
     return message('E', WireBytes().c_string("SERROR").c_string("C42501").c_string("Mpermission denied").byte(0));
   }
   std::vector<Row> all;
+  all.reserve(columns.size());
   for (const auto& name : columns) {
     all.push_back({{"ordinal", "1"}, {"name", name}, {"generated", "f"}, {"type", "text"}});
   }
