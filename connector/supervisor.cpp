@@ -104,8 +104,7 @@ void Supervisor::step(Instant now) {
   }
 }
 
-// After the start of a stream, and after an answer that reading waited for, what has come already is in libpq's buffer,
-// where no descriptor tells of it.
+// After an answer that reading waited for, what has come already is in libpq's buffer, where no descriptor tells of it.
 bool Supervisor::unread() const { return phase_ == Phase::streaming && !work_.drained_source && relay_->reading(); }
 
 // Nothing is to be done before something comes: the last step left nothing for another one.
