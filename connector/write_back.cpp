@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <utility>
 
 #include "connector/observe/log.h"
 #include "connector/postgres/pg_error.h"
 #include "connector/postgres/pg_quote.h"
-#include "decoder/mapping_check.h"
+#include "connector/postgres/write_back_catalog.h"
+#include "decoder/rule_error.h"
 
 namespace walrelay {
 
@@ -19,39 +18,11 @@ namespace {
 using State = AsyncConnection::State;
 
 constexpr Duration kAnswerTimeout = std::chrono::seconds(10);  // beyond the statement's own
-constexpr std::string_view kLockNotAvailable = "55P03";
 
 bool failures_pass(const DeliveryOptions& delivery) {
   const auto& by_class = delivery.on_error_by_class;
   return delivery.on_error != OnError::halt ||
          std::any_of(by_class.begin(), by_class.end(), [](const auto& p) { return p.second != OnError::halt; });
-}
-
-std::vector<WriteBackQueue::Use> uses_of(const Config& config) {
-  std::vector<WriteBackQueue::Use> uses;
-  for (const auto& rules : config.outboxes) uses.push_back({rules.marks_delivered(), rules.tells_failures()});
-  return uses;
-}
-
-// Connection, shutdown, lack of resources, deadlock, lock, time-out, a server that only reads.
-bool may_heal(std::string_view sqlstate) {
-  constexpr std::array<std::string_view, 8> kClasses = {"", "08", "25", "40", "53", "55", "57", "58"};
-  return std::find(kClasses.begin(), kClasses.end(), sqlstate.substr(0, 2)) != kClasses.end();
-}
-
-// Of every row of the table, not of the one batch.
-bool concerns_table(std::string_view sqlstate) {
-  return sqlstate.starts_with("42") || sqlstate.starts_with("3") || sqlstate.starts_with("0A");
-}
-
-std::string field(const PGresult* result, int row, const char* name) {
-  return PQgetvalue(result, row, PQfnumber(result, name));
-}
-
-std::size_t number(const char* digits) {
-  std::size_t parsed = 0;
-  std::from_chars(digits, digits + std::char_traits<char>::length(digits), parsed);
-  return parsed;
 }
 
 }  // namespace
@@ -61,12 +32,18 @@ bool WriteBack::wanted(const Config& config) {
                      [](const OutboxRules& rules) { return rules.marks_delivered() || rules.tells_failures(); });
 }
 
+std::vector<WriteBackQueue::Use> WriteBack::uses(const Config& config) {
+  std::vector<WriteBackQueue::Use> uses;
+  for (const auto& rules : config.outboxes) uses.push_back({rules.marks_delivered(), rules.tells_failures()});
+  return uses;
+}
+
 WriteBack::WriteBack(std::function<Conninfo()> conninfo, const Config& config, RelayMetrics& metrics,
                      std::uint64_t seed)
     : conninfo_(std::move(conninfo)),
       config_(config),
       metrics_(metrics),
-      queue_(uses_of(config), failures_pass(config.delivery), config.delivery.max_in_flight),
+      queue_(uses(config), failures_pass(config.delivery), config.delivery.max_in_flight),
       tables_(config.outboxes.size()),
       backoff_({}, seed) {}
 
@@ -136,30 +113,23 @@ void WriteBack::ask(Asked what, std::size_t outbox, Instant now) {
 }
 
 void WriteBack::take_answer(Instant now) {
-  const PgResultHandle result = connection_.take_result();
+  PgResultHandle result = connection_.take_result();
   const auto status = result ? PQresultStatus(result.get()) : PGRES_FATAL_ERROR;
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) return refused(now);
-  if (asked_ == Asked::columns) return take_columns(result.get(), now);
-  written(number(PQcmdTuples(result.get())), now);
+  const PgRows answer(std::move(result));
+  if (asked_ == Asked::columns) return take_columns(answer, now);
+  written(answer.affected(), now);
 }
 
-void WriteBack::take_columns(const PGresult* result, Instant now) {
+void WriteBack::take_columns(const PgRows& answer, Instant now) {
   asked_ = Asked::nothing;
-  std::vector<WriteBackColumn> columns;
-  std::vector<ColumnInfo> infos;
-  for (int row = 0; row < PQntuples(result); ++row) {
-    infos.push_back({field(result, row, "name"), field(result, row, "base")});
-    columns.push_back(
-        {infos.back(), field(result, row, "type"), static_cast<int>(number(field(result, row, "characters").c_str()))});
+  auto& table = tables_[asked_outbox_];
+  try {
+    table.statements = make_write_back_statements(config_.outboxes[asked_outbox_], take_write_back_columns(answer));
+  } catch (const RuleError& problem) {
+    table.rests_until = now + kRest;
+    tell(asked_outbox_, problem.what(), now);
   }
-  const auto& rules = config_.outboxes[asked_outbox_];
-  const auto problems = write_back_problems(rules, infos);
-  if (problems.empty()) {
-    tables_[asked_outbox_].statements.emplace(rules, columns);
-    return;
-  }
-  tables_[asked_outbox_].rests_until = now + kRest;
-  tell(asked_outbox_, problems.front(), now);
 }
 
 void WriteBack::written(std::size_t rows, Instant now) {
@@ -179,9 +149,11 @@ void WriteBack::written(std::size_t rows, Instant now) {
 void WriteBack::refused(Instant now) {
   const Asked asked = std::exchange(asked_, Asked::nothing);
   const SourceError error = connection_.error();
-  const auto why = error.message + remedy(error.sqlstate, asked_outbox_);
+  const auto refusal = classify_write_back(error.sqlstate);
+  const auto why =
+      error.message + write_back_remedy(error.sqlstate, config_.outboxes[asked_outbox_], connection_.target().user);
   if (asked == Asked::columns) {
-    if (may_heal(error.sqlstate)) {
+    if (refusal == WriteBackRefusal::passing) {
       if (queue_.due()) static_cast<void>(queue_.begin());
       return try_again(why, now);
     }
@@ -193,8 +165,8 @@ void WriteBack::refused(Instant now) {
     trouble_ = why;
     return ask(Asked::free_rows, asked_outbox_, now);
   }
-  if (may_heal(error.sqlstate)) return try_again(why, now);
-  if (concerns_table(error.sqlstate)) tables_[asked_outbox_] = {std::nullopt, now + kRest};
+  if (refusal == WriteBackRefusal::passing) return try_again(why, now);
+  if (refusal == WriteBackRefusal::table) tables_[asked_outbox_] = {std::nullopt, now + kRest};
   give_up(why, now);
 }
 
@@ -230,14 +202,6 @@ void WriteBack::tell(std::size_t outbox, const std::string& why, Instant now) {
   told_at_ = now;
   log_warning("write_back_failed", "rows are not written to, and their positions are confirmed all the same: " + why,
               {{"outbox", config_.outboxes[outbox].table}});
-}
-
-std::string WriteBack::remedy(std::string_view sqlstate, std::size_t outbox) const {
-  if (sqlstate == "42501") {
-    return fmt::format("; remedy: {}", grant_write_back_sql(config_.outboxes[outbox], connection_.target().user));
-  }
-  if (sqlstate == kLockNotAvailable) return "; another transaction has locked rows or the table: end it";
-  return "";
 }
 
 Instant WriteBack::deadline() const {

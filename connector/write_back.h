@@ -13,7 +13,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "connector/backoff.h"
@@ -26,6 +25,8 @@
 
 namespace walrelay {
 
+class PgRows;
+
 class WriteBack {
  public:
   static constexpr Duration kPatience = std::chrono::seconds(10);
@@ -36,6 +37,9 @@ class WriteBack {
 
   // Whether any [[outbox]] has something to write back.
   [[nodiscard]] static bool wanted(const Config& config);
+
+  // Of each [[outbox]], by index.
+  [[nodiscard]] static std::vector<WriteBackQueue::Use> uses(const Config& config);
 
   // `config` and `metrics` stay the caller's. `conninfo` is asked at every connect.
   WriteBack(std::function<Conninfo()> conninfo, const Config& config, RelayMetrics& metrics, std::uint64_t seed);
@@ -68,7 +72,7 @@ class WriteBack {
   void send_next(Instant now);
   void ask(Asked what, std::size_t outbox, Instant now);
   void take_answer(Instant now);
-  void take_columns(const PGresult* result, Instant now);
+  void take_columns(const PgRows& answer, Instant now);
   void written(std::size_t rows, Instant now);
   void refused(Instant now);
   void try_again(const std::string& why, Instant now);
@@ -76,7 +80,6 @@ class WriteBack {
   void give_up_all(Instant now);
   void count(WriteBackResult result, std::size_t rows);
   void tell(std::size_t outbox, const std::string& why, Instant now);
-  [[nodiscard]] std::string remedy(std::string_view sqlstate, std::size_t outbox) const;
   // Positions have waited long enough.
   [[nodiscard]] bool impatient(Instant now) const { return trouble_since_ && now - *trouble_since_ >= kPatience; }
 

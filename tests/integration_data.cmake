@@ -27,6 +27,7 @@ walrelay_integration_test(backfill_tests VERSIONS TIMEOUT 180
   SOURCES
     integration/backfill.cpp
     integration/backfill_crash.cpp
+    integration/backfill_marks.cpp
     integration/backfill_refusals.cpp
     integration/migration.cpp
     integration/recover.cpp

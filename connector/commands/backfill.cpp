@@ -48,8 +48,9 @@ void publish(const Config& config, const BackfillChoice& choice, const Temporary
                     rules.messages));
   }
   PgConnection reader(query_conninfo(config));
-  const auto tally = publish_rows(reader, config, {"backfill", choice.filter(), slot.snapshot, slot.position});
-  say(tally.to_string());
+  const auto published = publish_rows(reader, config, {"backfill", choice.filter(), slot.snapshot, slot.position});
+  say(published.events.to_string());
+  if (const auto marks = published.marks.to_string(); !marks.empty()) say(marks);
 }
 
 }  // namespace

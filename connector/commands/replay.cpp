@@ -39,7 +39,7 @@ ExitCode replay_rows(const Config& config, const ReplayFlags& flags) {
   }
   PgConnection connection(query_conninfo(config));
   const auto position = read_server(connection).wal_lsn;
-  const auto tally = publish_rows(connection, config, {"replay", flags.filter, "", position});
+  const auto [tally, marks] = publish_rows(connection, config, {"replay", flags.filter, "", position});
   auto ids = flags.filter.ids;
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -48,6 +48,7 @@ ExitCode replay_rows(const Config& config, const ReplayFlags& flags) {
     return ExitCode::check_failed;
   }
   say(fmt::format("{} from {}", tally.to_string(), tables));
+  if (const auto text = marks.to_string(); !text.empty()) say(text);
   if (tally.settled() >= ids.size()) return ExitCode::done;
   say(fmt::format("walrelay replay: {} of the {} ids were not found{}", ids.size() - tally.settled(), ids.size(),
                   other_filters(flags)));

@@ -161,6 +161,13 @@ bool PgRow::flag(const char* column) const { return view(column) == "t"; }
 
 std::optional<Lsn> PgRow::lsn(const char* column) const { return Lsn::parse(view(column)); }
 
+std::size_t PgRows::affected() const {
+  const std::string_view digits = PQcmdTuples(result_.get());
+  std::size_t rows = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), rows);
+  return rows;
+}
+
 PgConnection::PgConnection(const Conninfo& conninfo) : target_(conninfo.target()), connection_(conninfo.start()) {
   connect_until(connection_.get(), conninfo);
   PQsetNoticeProcessor(connection_.get(), keep_notice, &notices_);

@@ -43,6 +43,7 @@ class PgRows {
   explicit PgRows(PgResultHandle result) : result_(std::move(result)) {}
   [[nodiscard]] int size() const { return PQntuples(result_.get()); }
   [[nodiscard]] bool empty() const { return size() == 0; }
+  [[nodiscard]] std::size_t affected() const;  // rows that the statement wrote to
   [[nodiscard]] PgRow operator[](int row) const { return {result_.get(), row}; }
 
  private:

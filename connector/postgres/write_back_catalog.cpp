@@ -1,10 +1,8 @@
 #include "connector/postgres/write_back_catalog.h"
 
-#include <vector>
-
 #include "connector/postgres/pg_quote.h"
-#include "connector/postgres/write_back_sql.h"
 #include "decoder/mapping_check.h"
+#include "decoder/rule_error.h"
 
 namespace walrelay {
 
@@ -32,6 +30,26 @@ bool has_index_on_id(PgConnection& connection, const OutboxRules& rules) {
       "c.relname = $2 AND a.attname = $3 AND i.indisvalid AND i.indpred IS NULL",
       {schema, table, row_id_column(rules)});
   return answer[0].flag("found");
+}
+
+std::vector<WriteBackColumn> take_write_back_columns(const PgRows& answer) {
+  std::vector<WriteBackColumn> columns;
+  columns.reserve(static_cast<std::size_t>(answer.size()));
+  for (int i = 0; i < answer.size(); ++i) {
+    const auto row = answer[i];
+    columns.push_back(
+        {{row.text("name"), row.text("base")}, row.text("type"), static_cast<int>(row.number("characters"))});
+  }
+  return columns;
+}
+
+WriteBackStatements make_write_back_statements(const OutboxRules& rules, const std::vector<WriteBackColumn>& columns) {
+  std::vector<ColumnInfo> infos;
+  infos.reserve(columns.size());
+  for (const auto& column : columns) infos.push_back(column.info);
+  const auto problems = write_back_problems(rules, infos);
+  if (!problems.empty()) throw RuleError(problems.front());
+  return {rules, columns};
 }
 
 }  // namespace walrelay

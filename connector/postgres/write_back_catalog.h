@@ -1,9 +1,12 @@
 #pragma once
-// What `check` and `init` ask the catalog about write-back. Each may throw PgError, and RuleError as row_id_column().
+// What the catalog says of the tables that are written back to. What asks it may throw PgError, and RuleError as
+// row_id_column().
 
 #include <string>
+#include <vector>
 
 #include "connector/postgres/pg_connection.h"
+#include "connector/postgres/write_back_sql.h"
 #include "decoder/outbox_rules.h"
 
 namespace walrelay {
@@ -13,5 +16,12 @@ namespace walrelay {
 
 // Whether an index serves to find rows by their id: valid, of all rows, beginning with that column.
 [[nodiscard]] bool has_index_on_id(PgConnection& connection, const OutboxRules& rules);
+
+// The answer to kWriteBackColumnsSql.
+[[nodiscard]] std::vector<WriteBackColumn> take_write_back_columns(const PgRows& answer);
+
+// The statements for the table as it is. RuleError: a column is missing, or of a type that does not fit.
+[[nodiscard]] WriteBackStatements make_write_back_statements(const OutboxRules& rules,
+                                                             const std::vector<WriteBackColumn>& columns);
 
 }  // namespace walrelay

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "connector/postgres/pg_quote.h"
 #include "decoder/mapping_check.h"
@@ -69,6 +70,21 @@ std::string grant_write_back_sql(const OutboxRules& rules, std::string_view role
   if (written.empty()) written = read;
   return fmt::format("GRANT SELECT ({}), UPDATE ({}){} ON {} TO {}", listed(read), listed(written),
                      rules.deletes_acknowledged() ? ", DELETE" : "", quote_table(rules.table), quote_identifier(role));
+}
+
+WriteBackRefusal classify_write_back(std::string_view sqlstate) {
+  constexpr std::array<std::string_view, 8> kPassing = {"", "08", "25", "40", "53", "55", "57", "58"};
+  if (std::find(kPassing.begin(), kPassing.end(), sqlstate.substr(0, 2)) != kPassing.end()) {
+    return WriteBackRefusal::passing;
+  }
+  const bool table = sqlstate.starts_with("42") || sqlstate.starts_with("3") || sqlstate.starts_with("0A");
+  return table ? WriteBackRefusal::table : WriteBackRefusal::rows;
+}
+
+std::string write_back_remedy(std::string_view sqlstate, const OutboxRules& rules, std::string_view role) {
+  if (sqlstate == "42501") return fmt::format("; remedy: {}", grant_write_back_sql(rules, role));
+  if (sqlstate == kLockNotAvailable) return "; another transaction has locked rows or the table: end it";
+  return "";
 }
 
 WriteBackStatements::WriteBackStatements(const OutboxRules& rules, std::span<const WriteBackColumn> columns)

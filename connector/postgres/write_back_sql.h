@@ -1,8 +1,9 @@
 #pragma once
 // What write-back says to the server: which columns there are, and the statements that mark rows as processed, delete
-// them, or tell a failure in them. Pure; the texts are for the simple protocol, several statements in one message: one
-// transaction, with time-outs of its own, also behind a pooler that shares sessions.
+// them, or tell a failure in them; and what its refusals mean. Pure; the texts are for the simple protocol, several
+// statements in one message: one transaction, with time-outs of its own, also behind a pooler that shares sessions.
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,18 @@ extern const char* const kWriteBackColumnsSql;
 
 // The rights that it needs on the table.
 [[nodiscard]] std::string grant_write_back_sql(const OutboxRules& rules, std::string_view role);
+
+// What it means that the server refuses such a statement, by SQLSTATE ("": no answer).
+enum class WriteBackRefusal : std::uint8_t {
+  passing,  // connection, shutdown, lack of resources, deadlock, lock, time-out, a server that only reads: may heal
+  table,    // every row of the table would be refused
+  rows,     // these rows
+};
+[[nodiscard]] WriteBackRefusal classify_write_back(std::string_view sqlstate);
+inline constexpr std::string_view kLockNotAvailable = "55P03";
+
+// What to do about it, to follow the reason: "; remedy: ...", "" if that is not known.
+[[nodiscard]] std::string write_back_remedy(std::string_view sqlstate, const OutboxRules& rules, std::string_view role);
 
 class WriteBackStatements {
  public:

@@ -54,6 +54,7 @@ void EventPublisher::publish(OutboxEvent event) {
 }
 
 void EventPublisher::reject(const OutboxEvent& event, const Rejection& rejection) {
+  on_refused_(event.outbox, event.id, rejection);
   switch (options_.policy(rejection.failure_class)) {
     case OnError::halt:
       halt(event.outbox, false, rejection);
@@ -65,8 +66,12 @@ void EventPublisher::reject(const OutboxEvent& event, const Rejection& rejection
   }
 }
 
-void EventPublisher::finish() {
+void EventPublisher::settle() {
   while (in_flight_ > 0 || !dead_letters_.empty()) wait();
+}
+
+void EventPublisher::finish() {
+  settle();
   meter_.finish(tally_.settled() + passed_over_, now());
 }
 
@@ -108,17 +113,27 @@ void EventPublisher::on_delivery(const Delivery& delivery) {
   if (delivery.status == DeliveryStatus::persisted) ++(dead_letter ? tally_.dead_letters : tally_.delivered);
   if (delivery.status != DeliveryStatus::failed) return;  // in doubt: the sink is finished
   auto failed = *delivery.failed;
-  // The id is the first header, where one is sent.
-  if (!failed.headers.empty()) name_event(failed.rejection, failed.headers[0].second.value_or(""));
+  const std::string id(id_of(failed, outbox));
+  name_event(failed.rejection, id);
+  // A dead letter that is refused stands for an event that was told.
+  if (!dead_letter) on_refused_(outbox, id, failed.rejection);
   on_failed(outbox, dead_letter, std::move(failed));
+}
+
+std::string_view EventPublisher::id_of(const FailedEvent& failed, std::size_t outbox) const {
+  const auto& id_header = outboxes_[outbox].id_header;
+  for (const auto& [name, value] : failed.headers) {
+    if (!id_header.empty() && name == id_header) return value ? std::string_view(*value) : "";
+  }
+  return "";
 }
 
 void EventPublisher::on_failed(std::size_t outbox, bool dead_letter, FailedEvent failed) {
   const auto policy = dead_letter ? OnError::halt : options_.policy(failed.rejection.failure_class);
   if (policy == OnError::halt) halt(outbox, dead_letter, failed.rejection);
   if (policy == OnError::skip) return skip(outbox, failed.rejection);
-  failure_log_.tell(EventFate::dead_letter, failed.rejection, outboxes_[outbox], std::nullopt, now());
-  const EventOrigin origin{outboxes_[outbox], position_, 0, time_};
+  failure_log_.tell(EventFate::dead_letter, failed.rejection, outboxes_[outbox].name, std::nullopt, now());
+  const EventOrigin origin{outboxes_[outbox].name, position_, 0, time_};
   dead_letters_.emplace_back(std::move(failed), options_.dead_letter_topic, origin, outbox, tag_of(outbox, true));
 }
 
@@ -135,7 +150,7 @@ void EventPublisher::submit_dead_letters() {
 
 void EventPublisher::skip(std::size_t outbox, const Rejection& rejection) {
   ++tally_.skipped;
-  failure_log_.tell(EventFate::skipped, rejection, outboxes_[outbox], std::nullopt, now());
+  failure_log_.tell(EventFate::skipped, rejection, outboxes_[outbox].name, std::nullopt, now());
 }
 
 void EventPublisher::halt(std::size_t outbox, bool dead_letter, const Rejection& rejection) const {
@@ -144,7 +159,7 @@ void EventPublisher::halt(std::size_t outbox, bool dead_letter, const Rejection&
       ExitCode::poison,
       fmt::format("{} of outbox {} cannot be delivered: {} ({}); {}; remove the cause and start again, or let the row "
                   "pass with [delivery] on_error = {}",
-                  dead_letter ? "the dead letter of a row" : "a row", outboxes_[outbox], rejection.reason, name,
+                  dead_letter ? "the dead letter of a row" : "a row", outboxes_[outbox].name, rejection.reason, name,
                   tally_.to_string(),
                   dead_letter ? "\"skip\"" : fmt::format("{{ {} = \"dead-letter\" }} or \"skip\"", name)));
 }

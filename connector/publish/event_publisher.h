@@ -7,9 +7,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "connector/clock.h"
@@ -48,10 +50,15 @@ class EventPublisher {
   EventPublisher(DeliveryOptions options, Sink& sink, SignalFd& signals, RowMeter& meter, Lsn position, PgTime time);
 
   // Gives the number that OutboxEvent::outbox has for events of this outbox: 0, 1, ...
-  std::size_t add_outbox(std::string_view name) {
-    outboxes_.emplace_back(name);
+  // `id_header`: of its events; "": none.
+  std::size_t add_outbox(std::string_view name, std::string_view id_header) {
+    outboxes_.push_back({std::string(name), std::string(id_header)});
     return outboxes_.size() - 1;
   }
+
+  // To be called for each event that is refused for good, before the policy deals with it.
+  using OnRefused = std::function<void(std::size_t outbox, std::string_view id, const Rejection& rejection)>;
+  void on_refused(OnRefused on_refused) { on_refused_ = std::move(on_refused); }
 
   // Returns once the sink has it, or the policy has dealt with it.
   void publish(OutboxEvent event);
@@ -59,7 +66,9 @@ class EventPublisher {
   void reject(const OutboxEvent& event, const Rejection& rejection);
   // What was looked at and is not to be published: for the meter alone.
   void pass_over() { ++passed_over_; }
-  // Until everything is settled.
+  // Until everything so far is settled.
+  void settle();
+  // The same, of the last ones.
   void finish();
   // To be called while something else is waited for.
   void pulse();
@@ -68,10 +77,16 @@ class EventPublisher {
   [[nodiscard]] PgTime time() const { return time_; }
 
  private:
+  struct Outbox {
+    std::string name;
+    std::string id_header;
+  };
+
   std::size_t collect();
   void on_delivery(const Delivery& delivery);
   void on_failed(std::size_t outbox, bool dead_letter, FailedEvent failed);
   void submit_dead_letters();
+  [[nodiscard]] std::string_view id_of(const FailedEvent& failed, std::size_t outbox) const;
   void wait();
   [[noreturn]] void halt(std::size_t outbox, bool dead_letter, const Rejection& rejection) const;
   void skip(std::size_t outbox, const Rejection& rejection);
@@ -82,7 +97,8 @@ class EventPublisher {
   RowMeter& meter_;
   const Lsn position_;
   const PgTime time_;
-  std::vector<std::string> outboxes_;
+  std::vector<Outbox> outboxes_;
+  OnRefused on_refused_ = [](std::size_t, std::string_view, const Rejection&) {};
   std::deque<DeadLetter> dead_letters_;  // to be submitted before anything else
   std::uint64_t submitted_ = 0;
   std::uint64_t in_flight_ = 0;

@@ -81,7 +81,7 @@ class DeadLetters {
   std::size_t outbox(std::string_view name) {
     const auto found = outboxes_.find(name);
     if (found != outboxes_.end()) return found->second;
-    return outboxes_.emplace(name, publisher_.add_outbox(name)).first->second;
+    return outboxes_.emplace(name, publisher_.add_outbox(name, id_header(name))).first->second;
   }
 
   const Config& config_;

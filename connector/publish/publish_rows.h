@@ -1,6 +1,6 @@
 #pragma once
 // Rows of the outbox tables → router → sink, for the commands that publish from the tables and not from the stream:
-// the same rules, sink, bounds and policies. Blocks until every event is settled.
+// the same rules, sink, bounds and policies, and the same write-back. Blocks until every event is settled.
 
 #include <functional>
 #include <string>
@@ -8,6 +8,7 @@
 #include "connector/config/config.h"
 #include "connector/postgres/row_query.h"
 #include "connector/publish/event_publisher.h"
+#include "connector/publish/row_marker.h"
 
 namespace walrelay {
 
@@ -20,9 +21,14 @@ struct RowJob {
   Lsn position;          // where the snapshot stands; stands in for the rows' commit positions
 };
 
+struct RowsPublished {
+  PublishTally events;
+  RowMarks marks;
+};
+
 // The [[outbox]]es of `config` with their presets filled in. Table by table; `connection` is used for a transaction
 // that reads. Takes SIGINT and SIGTERM meanwhile. Throws PublishStopped, PgError, RuleError, and what make_sink()
 // throws.
-PublishTally publish_rows(PgConnection& connection, const Config& config, const RowJob& job);
+RowsPublished publish_rows(PgConnection& connection, const Config& config, const RowJob& job);
 
 }  // namespace walrelay
