@@ -107,8 +107,13 @@ bool RowMarker::execute(WriteBackBatch& batch) {
 void RowMarker::run(WriteBackBatch& batch, bool only_free) {
   const auto rows = connection_->exec_simple(tables_[batch.outbox].statements->of(batch, only_free)).affected();
   batch.rows_written += rows;
-  const bool deletes = config_.outboxes[batch.outbox].deletes_acknowledged();
-  (batch.kind == Kind::failed ? marks_.told : deletes ? marks_.deleted : marks_.marked) += rows;
+  if (batch.kind == Kind::failed) {
+    marks_.told += rows;
+  } else if (config_.outboxes[batch.outbox].deletes_acknowledged()) {
+    marks_.deleted += rows;
+  } else {
+    marks_.marked += rows;
+  }
 }
 
 bool RowMarker::refused(const WriteBackBatch& batch, const PgError& error) {
