@@ -7,8 +7,9 @@
 #include <catch2/generators/catch_generators_range.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 namespace walrelay::test {
+using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
-}
+}  // namespace walrelay::test
 #else
 #include <catch2/catch.hpp>
 namespace walrelay::test {
