@@ -2,6 +2,12 @@
 
 function(walrelay_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # what std::stable_sort of libstdc++ 12 calls, and macros of librdkafka
+    target_compile_options(${target} PRIVATE -Wno-deprecated-declarations -Wno-gnu-statement-expression)
+  endif()
+  if(CMAKE_UNITY_BUILD)  # files that are compiled together have names in common; dev compiles each alone
+    target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
   if(WALRELAY_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

@@ -12,7 +12,7 @@
 namespace walrelay {
 namespace {
 
-constexpr std::size_t kCollectedMax = 64;
+constexpr std::size_t kDeliveriesMax = 64;
 
 using MaybeDelivery = std::optional<Delivery>;
 
@@ -21,7 +21,7 @@ template <typename Take>
 void wait_for(Sink& sink, Instant deadline, const std::string& what, Take take) {
   EventPoll poll;
   while (true) {
-    for (const auto& delivery : sink.collect(kCollectedMax)) {
+    for (const auto& delivery : sink.collect(kDeliveriesMax)) {
       if (take(MaybeDelivery(delivery))) return;
     }
     if (const auto fatal = sink.fatal_reason()) throw ProgressError(*fatal);

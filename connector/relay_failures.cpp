@@ -7,14 +7,6 @@
 #include "connector/relay.h"
 
 namespace walrelay {
-namespace {
-
-// A sink names topic and size; people look for the row.
-void name_event(Rejection& rejection, std::string_view id) {
-  if (!id.empty()) rejection.reason = fmt::format("id {}: {}", id, rejection.reason);
-}
-
-}  // namespace
 
 void Relay::on_failed(const DeliveryTag& tag, FailedEvent failed) {
   const std::string id = id_of(failed, tag.outbox);

@@ -14,7 +14,7 @@ using State = AsyncConnection::State;
 
 constexpr Duration kAnswerTimeout = std::chrono::seconds(10);  // wal_sender_timeout, where that is shorter
 
-constexpr const char* kFactsSql = R"(
+constexpr const char* kWatchSql = R"(
 SELECT current_setting('server_version_num') AS version, r.recovering, r.position, current_setting('wal_level') AS wal_level,
        current_database() AS database, (SELECT setting FROM pg_settings WHERE name = 'wal_sender_timeout') AS sender_timeout,
        s.slot_name, s.slot_type, s.temporary, s.active, s.active_pid, s.plugin, s.database AS slot_database, s.wal_status,
@@ -44,9 +44,9 @@ SELECT c.oid IS NOT NULL AS known, (
 FROM (SELECT $1::oid AS oid) q LEFT JOIN pg_class c ON c.oid = q.oid)";
 
 // One row of a result, by column name.
-class Answer {
+class AnswerRow {
  public:
-  Answer(const PGresult* result, int row) : result_(result), row_(row) {}
+  AnswerRow(const PGresult* result, int row) : result_(result), row_(row) {}
   [[nodiscard]] bool null(const char* name) const { return PQgetisnull(result_, row_, PQfnumber(result_, name)) != 0; }
   [[nodiscard]] std::string text(const char* name) const { return PQgetvalue(result_, row_, PQfnumber(result_, name)); }
   [[nodiscard]] bool flag(const char* name) const { return text(name) == "t"; }
@@ -63,7 +63,7 @@ class Answer {
   int row_;
 };
 
-SlotFacts slot_facts(const Answer& row) {
+SlotFacts slot_facts(const AnswerRow& row) {
   SlotFacts slot;
   slot.logical = row.text("slot_type") == "logical";
   slot.temporary = row.flag("temporary");
@@ -79,7 +79,7 @@ SlotFacts slot_facts(const Answer& row) {
   return slot;
 }
 
-ServerFacts server_facts(const Answer& row, Instant now) {
+ServerFacts server_facts(const AnswerRow& row, Instant now) {
   ServerFacts facts;
   facts.as_of = now;
   facts.version = static_cast<int>(row.number("version"));
@@ -137,7 +137,7 @@ void ServerWatch::ask_next(Instant now) {
     ask(Question::tables, kColumnsSql, names_as_arrays());
   } else if (now >= facts_due_) {
     facts_due_ = now + kFactsInterval;
-    ask(Question::facts, kFactsSql, {slot_, publication_});
+    ask(Question::facts, kWatchSql, {slot_, publication_});
   } else if (now >= publication_due_) {
     publication_due_ = now + kPublicationInterval;
     auto parameters = names_as_arrays();
@@ -164,11 +164,11 @@ void ServerWatch::take_answer(Instant now) {
   if (asked == Question::publication) {
     unpublished_.emplace();
     for (int row = 0; row < PQntuples(result.get()); ++row) {
-      unpublished_->push_back(tables_.at(static_cast<std::size_t>(Answer(result.get(), row).number("ordinal")) - 1));
+      unpublished_->push_back(tables_.at(static_cast<std::size_t>(AnswerRow(result.get(), row).number("ordinal")) - 1));
     }
     return;
   }
-  const Answer row(result.get(), 0);
+  const AnswerRow row(result.get(), 0);
   if (asked == Question::facts) {
     facts_ = server_facts(row, now);
     shutdown_since_.reset();
@@ -188,7 +188,7 @@ void ServerWatch::take_tables(const PGresult* result) {
     tables.back().name = std::move(split.name);
   }
   for (int i = 0; i < PQntuples(result); ++i) {
-    const Answer row(result, i);
+    const AnswerRow row(result, i);
     tables.at(static_cast<std::size_t>(row.number("ordinal")) - 1)
         .add_column(row.flag("generated"), {row.text("name"), row.text("type")});
   }

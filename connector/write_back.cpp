@@ -17,7 +17,7 @@ namespace {
 
 using State = AsyncConnection::State;
 
-constexpr Duration kAnswerTimeout = std::chrono::seconds(10);  // beyond the statement's own
+constexpr Duration kBatchTimeout = std::chrono::seconds(10);  // beyond the statement's own
 
 bool failures_pass(const DeliveryOptions& delivery) {
   const auto& by_class = delivery.on_error_by_class;
@@ -101,7 +101,7 @@ void WriteBack::send_next(Instant now) {
 void WriteBack::ask(Asked what, std::size_t outbox, Instant now) {
   asked_ = what;
   asked_outbox_ = outbox;
-  answer_deadline_ = now + kAnswerTimeout;
+  answer_deadline_ = now + kBatchTimeout;
   if (what == Asked::columns) {
     const auto& rules = config_.outboxes[outbox];
     const auto [schema, name] = split_table(rules.table);

@@ -1,11 +1,10 @@
 #include "decoder/event_time.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <iterator>
+
+#include "decoder/characters.h"
 
 namespace walrelay {
 namespace {
@@ -13,8 +12,6 @@ namespace {
 constexpr std::int64_t kDayMs = 86'400'000;
 constexpr std::int64_t kPgEpochMs = 946'684'800'000;  // 2000-01-01 since 1970-01-01
 constexpr int kYearMax = 294'276;  // PostgreSQL's last one for a timestamp; keeps the sums below in range
-
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Reads a text from left to right; the first mismatch makes all that follows fail.
 class TimeCursor {
@@ -111,6 +108,12 @@ std::optional<std::int64_t> parse_epoch_ms(std::string_view text) {
   return ms;
 }
 
+// Appends the number with leading zeros; it has no more digits than that.
+void append_digits(std::string& out, std::int64_t number, std::size_t digits) {
+  out.append(digits, '0');
+  for (auto place = out.rbegin(); number > 0; number /= 10) *place++ = static_cast<char>('0' + number % 10);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> parse_event_time(std::string_view text) {
@@ -127,9 +130,14 @@ bool append_event_time(std::int64_t ms, std::string& out) {
   const auto days = std::chrono::floor<std::chrono::days>(since_1970);
   const std::chrono::year_month_day date{std::chrono::sys_days(days)};
   const std::chrono::hh_mm_ss time(since_1970 - days);
-  fmt::format_to(std::back_inserter(out), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
-                 static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), time.hours().count(),
-                 time.minutes().count(), time.seconds().count(), time.subseconds().count());
+  append_digits(out, static_cast<int>(date.year()), 4);
+  append_digits(out += '-', static_cast<unsigned>(date.month()), 2);
+  append_digits(out += '-', static_cast<unsigned>(date.day()), 2);
+  append_digits(out += 'T', time.hours().count(), 2);
+  append_digits(out += ':', time.minutes().count(), 2);
+  append_digits(out += ':', time.seconds().count(), 2);
+  append_digits(out += '.', time.subseconds().count(), 3);
+  out += 'Z';
   return true;
 }
 

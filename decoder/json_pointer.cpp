@@ -6,6 +6,8 @@
 #include <charconv>
 #include <utility>
 
+#include "decoder/characters.h"
+
 namespace walrelay {
 namespace {
 
@@ -15,8 +17,6 @@ using Tokens = std::span<const JsonPointer::Token>;
 // A buffer that one huge row has blown up is given back at the next row of ordinary size.
 constexpr std::size_t kKeepBytes = std::size_t{4} << 20U;
 constexpr std::size_t kOrdinaryBytes = std::size_t{1} << 20U;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view trim(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";

@@ -14,6 +14,8 @@ namespace walrelay {
 // NULL and empty differ: a NULL key is "no key", a NULL value a tombstone.
 using NullableBytes = std::optional<std::string_view>;
 
+inline std::size_t size_of(const NullableBytes& bytes) { return bytes ? bytes->size() : 0; }
+
 struct EventHeader {
   std::string_view name;
   NullableBytes value;

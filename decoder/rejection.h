@@ -3,6 +3,7 @@
 // published).
 
 #include <string>
+#include <string_view>
 
 #include "decoder/failure_class.h"
 
@@ -12,5 +13,10 @@ struct Rejection {
   FailureClass failure_class{};
   std::string reason;  // for people: names the table and column, or the topic, the size, the limit
 };
+
+// A sink names topic and size; people look for the row.
+inline void name_event(Rejection& rejection, std::string_view id) {
+  if (!id.empty()) rejection.reason = std::string("id ").append(id) + ": " + rejection.reason;
+}
 
 }  // namespace walrelay

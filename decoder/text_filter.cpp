@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "decoder/characters.h"
+
 namespace walrelay {
 namespace {
 
 // Not those of <cctype>: they depend on the locale.
 constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_separator(char c) { return c == '_' || c == '-' || c == ' '; }
 constexpr char to_lower(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 constexpr char to_upper(char c) { return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c; }

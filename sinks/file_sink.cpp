@@ -14,8 +14,6 @@
 namespace walrelay {
 namespace {
 
-std::size_t size_of(const NullableBytes& bytes) { return bytes ? bytes->size() : 0; }
-
 void watch(int poll, int fd, std::uint32_t events) {
   epoll_event event{};
   event.events = events;

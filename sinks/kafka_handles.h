@@ -7,6 +7,7 @@
 
 #include <librdkafka/rdkafka.h>
 
+#include <cstdint>
 #include <memory>
 
 namespace walrelay {
@@ -40,5 +41,11 @@ using KafkaAdminOptionsHandle = std::unique_ptr<rd_kafka_AdminOptions_t, KafkaFr
 using KafkaNewTopicHandle = std::unique_ptr<rd_kafka_NewTopic_t, KafkaFree>;
 using KafkaConfigResourceHandle = std::unique_ptr<rd_kafka_ConfigResource_t, KafkaFree>;
 using KafkaMetadataHandle = std::unique_ptr<const rd_kafka_metadata_t, KafkaFree>;
+
+// The eventfd becomes readable when something comes into the empty queue.
+inline void wake_up_by(int eventfd, rd_kafka_queue_t* queue) {
+  constexpr std::uint64_t kOne = 1;
+  rd_kafka_queue_io_event_enable(queue, eventfd, &kOne, sizeof kOne);  // which copies it
+}
 
 }  // namespace walrelay

@@ -8,8 +8,6 @@
 namespace walrelay {
 namespace {
 
-constexpr std::uint64_t kWakeup = 1;
-
 std::size_t limit_batches(rd_kafka_conf_t* conf, std::size_t at_most) {
   const std::string configured = kafka_conf_value(conf, "batch.size");
   std::size_t size = at_most;
@@ -37,7 +35,7 @@ KafkaProducer::KafkaProducer(KafkaConfHandle conf, bool linger_given, std::size_
       queue_(rd_kafka_queue_get_main(client_.get())),
       topics_(client_.get(), queue_.get()) {
   rd_kafka_set_log_queue(client_.get(), nullptr);  // nullptr: the main queue
-  rd_kafka_queue_io_event_enable(queue_.get(), wakeup_fd, &kWakeup, sizeof kWakeup);
+  wake_up_by(wakeup_fd, queue_.get());
   if (!linger_given) flusher_.emplace(client_.get());
 }
 

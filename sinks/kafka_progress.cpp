@@ -13,8 +13,7 @@ namespace {
 
 using State = StoredProgress::State;
 
-constexpr std::uint64_t kWakeup = 1;
-constexpr int kAnswerTimeoutMs = 500;     // of the request to make the topic; without an answer it is tried to be read
+constexpr int kCreateTimeoutMs = 500;     // of the request to make the topic; without an answer it is tried to be read
 constexpr std::size_t kRecordsKept = 16;  // of the key; more than one only matter for the moments of a take-over
 constexpr std::int64_t kLastRecords = 1000;  // of the topic, of all its keys
 
@@ -27,7 +26,7 @@ bool may_appear(rd_kafka_resp_err_t not_made) {
 
 StoredProgress pending() { return {.state = State::pending, .records = {}, .reason = {}}; }
 
-KafkaClientHandle make_reader(const KafkaProperties& properties) {
+KafkaClientHandle make_progress_client(const KafkaProperties& properties) {
   KafkaConfHandle conf = make_kafka_conf(properties);
   const auto set = [&](const char* name, const char* value) { rd_kafka_conf_set(conf.get(), name, value, nullptr, 0); };
   set("enable.partition.eof", "true");
@@ -44,10 +43,10 @@ KafkaProgressReader::KafkaProgressReader(const KafkaProperties& properties, std:
                                          int wakeup_fd)
     : name_(std::move(topic)),
       key_(std::move(key)),
-      client_(make_reader(properties)),
+      client_(make_progress_client(properties)),
       queue_(rd_kafka_queue_new(client_.get())),
       topic_(rd_kafka_topic_new(client_.get(), name_.c_str(), nullptr)) {
-  rd_kafka_queue_io_event_enable(queue_.get(), wakeup_fd, &kWakeup, sizeof kWakeup);
+  wake_up_by(wakeup_fd, queue_.get());
   make_topic();
 }
 
@@ -61,7 +60,7 @@ void KafkaProgressReader::make_topic() {
   rd_kafka_NewTopic_set_config(topic.get(), "cleanup.policy", "compact");
   rd_kafka_NewTopic_set_config(topic.get(), "segment.bytes", "16777216");  // only closed segments are compacted
   const KafkaAdminOptionsHandle options(rd_kafka_AdminOptions_new(client_.get(), RD_KAFKA_ADMIN_OP_CREATETOPICS));
-  rd_kafka_AdminOptions_set_request_timeout(options.get(), kAnswerTimeoutMs, reason.data(), reason.size());
+  rd_kafka_AdminOptions_set_request_timeout(options.get(), kCreateTimeoutMs, reason.data(), reason.size());
   rd_kafka_NewTopic_t* topics[] = {topic.get()};
   rd_kafka_CreateTopics(client_.get(), topics, 1, options.get(), queue_.get());
 }

@@ -28,8 +28,6 @@ FileDescriptor make_wakeup() {
   return wakeup;
 }
 
-std::size_t size_of(const NullableBytes& bytes) { return bytes ? bytes->size() : 0; }
-
 KafkaHeadersHandle make_headers(std::span<const EventHeader> headers) {
   KafkaHeadersHandle made(rd_kafka_headers_new(headers.size()));
   for (const auto& [name, value] : headers) {

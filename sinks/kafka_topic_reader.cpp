@@ -10,7 +10,7 @@
 namespace walrelay {
 namespace {
 
-KafkaClientHandle make_reader(const KafkaProperties& properties) {
+KafkaClientHandle make_reading_client(const KafkaProperties& properties) {
   KafkaConfHandle conf = make_kafka_conf(properties);
   const auto set = [&](const char* name, const char* value) { rd_kafka_conf_set(conf.get(), name, value, nullptr, 0); };
   set("enable.partition.eof", "true");
@@ -44,7 +44,7 @@ void take_headers(const rd_kafka_message_t& message, std::vector<EventHeader>& h
 KafkaTopicReader::KafkaTopicReader(const KafkaProperties& properties, const std::string& topic,
                                    std::chrono::milliseconds at_most)
     : name_(topic),
-      client_(make_reader(properties)),
+      client_(make_reading_client(properties)),
       queue_(rd_kafka_queue_new(client_.get())),
       topic_(rd_kafka_topic_new(client_.get(), topic.c_str(), nullptr)) {
   find_partitions(at_most);

@@ -28,6 +28,7 @@ target_precompile_headers(test_support PRIVATE ${walrelay_common_headers})
 target_compile_definitions(test_support PRIVATE WALRELAY_KAFKA_JARS_DIR="${kafka_jars}"
                            WALRELAY_POSTGRESQL_DIR="${postgresql_directory}"
                            WALRELAY_PROGRAM="$<TARGET_FILE:walrelay>")
+set_target_properties(test_support PROPERTIES UNITY_BUILD OFF)
 target_link_libraries(test_support PUBLIC PostgreSQL::PostgreSQL fmt::fmt
                       PRIVATE PkgConfig::rdkafka PkgConfig::cpp_httplib)
 
@@ -84,6 +85,7 @@ function(walrelay_integration_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  set(CMAKE_UNITY_BUILD OFF)  # each file has names for itself alone
   walrelay_test(${name} integration TIMEOUT ${ARG_TIMEOUT} SOURCES ${ARG_SOURCES} LIBRARIES test_support ${ARG_LIBRARIES}
                 PROPERTIES FIXTURES_REQUIRED servers ENVIRONMENT WALRELAY_TEST_SERVERS=${shared_servers_file})
   add_dependencies(${name} walrelay shared_servers)

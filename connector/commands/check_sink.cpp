@@ -17,7 +17,7 @@
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::milliseconds kBrokerTimeout{8'000};
+constexpr std::chrono::milliseconds kInspectTimeout{8'000};
 
 struct Topics {
   std::vector<std::string> known;      // named in the configuration
@@ -90,7 +90,7 @@ void check_kafka(Findings& findings, const Config& config) {
   auto topics = topics_of(config);
   const bool has_progress = !config.delivery.progress_topic.empty();
   if (has_progress) topics.known.push_back(config.delivery.progress_topic);
-  const auto report = inspect_kafka(config.sink.kafka, topics.known, kBrokerTimeout);
+  const auto report = inspect_kafka(config.sink.kafka, topics.known, kInspectTimeout);
   if (!report.unreachable.empty()) {
     findings.error(
         "sink.broker", report.unreachable,

@@ -16,7 +16,7 @@
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::milliseconds kBrokerTimeout{5'000};
+constexpr std::chrono::milliseconds kRecordTimeout{5'000};
 
 // Whatever becomes of it, slot and publication are dropped: a record that stays only makes the next start ask.
 void remove_progress(const Config& config) {
@@ -24,10 +24,10 @@ void remove_progress(const Config& config) {
   const bool has_brokers = !kafka_bootstrap_servers(config.sink.kafka).empty();
   if (config.sink.type != SinkType::kafka || topic.empty() || !has_brokers) return;
   try {
-    const auto report = inspect_kafka(config.sink.kafka, std::vector{topic}, kBrokerTimeout);
+    const auto report = inspect_kafka(config.sink.kafka, std::vector{topic}, kRecordTimeout);
     if (!report.unreachable.empty()) throw ProgressError(report.unreachable);
     if (!report.topics.at(0).exists) return;
-    write_progress_record(*make_sink(config), config.postgres.slot, std::nullopt, kBrokerTimeout);
+    write_progress_record(*make_sink(config), config.postgres.slot, std::nullopt, kRecordTimeout);
     say(fmt::format("removed the progress record of slot \"{}\" in topic \"{}\"", config.postgres.slot, topic));
   } catch (const std::runtime_error& error) {
     say(

@@ -12,7 +12,7 @@
 namespace walrelay {
 namespace {
 
-constexpr std::string_view kIntroduction = R"(.SH NAME
+constexpr std::string_view kFirstSections = R"(.SH NAME
 walrelay \- relay rows of an outbox table from PostgreSQL to Kafka
 .SH SYNOPSIS
 .B walrelay
@@ -100,7 +100,7 @@ std::string settings() {
 
 std::string man_page(const std::vector<CommandHelp>& commands) {
   std::string text =
-      fmt::format(".TH WALRELAY 1 \"\" \"walrelay {}\" \"User Commands\"\n{}.SH COMMANDS\n", kVersion, kIntroduction);
+      fmt::format(".TH WALRELAY 1 \"\" \"walrelay {}\" \"User Commands\"\n{}.SH COMMANDS\n", kVersion, kFirstSections);
   for (const CommandHelp& command : commands) {
     text += fmt::format(".SS {}\n{}.\n", plain(command.name), plain(command.summary));
     for (const FlagHelp& flag : command.own) text += flag_entry(flag);

@@ -16,7 +16,7 @@
 namespace walrelay {
 namespace {
 
-std::string tables_of(const Config& config) {
+std::string listed_tables(const Config& config) {
   std::vector<std::string> tables;
   for (const auto& rules : config.outboxes) {
     if (!rules.table.empty()) tables.push_back(rules.table);
@@ -32,7 +32,7 @@ std::string_view other_filters(const ReplayFlags& flags) {
 }
 
 ExitCode replay_rows(const Config& config, const ReplayFlags& flags) {
-  const auto tables = tables_of(config);
+  const auto tables = listed_tables(config);
   if (flags.filter.everything() && !flags.yes &&
       !agreed(fmt::format("Publish every row of {} again? Consumers drop repeats by id, if they do.", tables))) {
     return ExitCode::check_failed;

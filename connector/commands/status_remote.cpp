@@ -13,7 +13,7 @@ namespace walrelay {
 namespace {
 
 constexpr std::chrono::seconds kConnectTimeout{5};
-constexpr std::chrono::seconds kAnswerTimeout{10};
+constexpr std::chrono::seconds kReadTimeout{10};
 
 // Values of one answer by JSON pointer.
 class Answers {
@@ -102,7 +102,7 @@ std::string why_not(httplib::Error error) {
       return "cannot connect: refused, or there is no such host; is the instance running, and is this its [http] "
              "listen?";
     case httplib::Error::Read:
-      return fmt::format("no answer within {} s, or the connection was closed", kAnswerTimeout.count());
+      return fmt::format("no answer within {} s, or the connection was closed", kReadTimeout.count());
     default:
       return fmt::format("no answer: {}", httplib::to_string(error));
   }
@@ -111,7 +111,7 @@ std::string why_not(httplib::Error error) {
 std::string ask(const std::string& address) {
   httplib::Client client(address);
   client.set_connection_timeout(kConnectTimeout);
-  client.set_read_timeout(kAnswerTimeout);
+  client.set_read_timeout(kReadTimeout);
   const auto answer = client.Get("/status");
   if (!answer) throw Refused(fmt::format("{}: {}", address, why_not(answer.error())));
   if (answer->status != 200) {

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <atomic>
-#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -60,7 +59,7 @@ void append_escaped(std::string& out, std::string_view character) {
     return;
   }
   for (const char byte : character) {
-    fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(byte));
+    out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
   }
 }
 
@@ -96,7 +95,7 @@ struct TextValue {
   void operator()(std::string_view text) const { append_text_value(out, text); }
   void operator()(bool value) const { out += value ? "true" : "false"; }
   void operator()(Lsn lsn) const { out += lsn.to_string(); }
-  void operator()(auto number) const { fmt::format_to(std::back_inserter(out), "{}", number); }
+  void operator()(auto number) const { out += fmt::format("{}", number); }
 };
 
 void append_message(std::string& out, const LogRecord& record) {
@@ -112,8 +111,7 @@ void append_message(std::string& out, const LogRecord& record) {
 }
 
 void append_text(std::string& out, const LogRecord& record) {
-  fmt::format_to(std::back_inserter(out), "{} {:<7} {}: ", iso_time(record.time), level_name(record.level),
-                 record.event);
+  out += fmt::format("{} {:<7} {}: ", iso_time(record.time), level_name(record.level), record.event);
   append_message(out, record);
 }
 

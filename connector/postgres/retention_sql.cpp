@@ -14,11 +14,11 @@ namespace {
 
 // For this transaction only: a pooler may hand the session to somebody else. A lock that is not to be had at once is
 // left for the next run, and a lost deletion is done again, so that no flush is worth waiting for.
-constexpr std::string_view kLimits = "SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '30s'; ";
+constexpr std::string_view kRetentionLimits = "SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '30s'; ";
 constexpr std::string_view kReading =
     "SET LOCAL statement_timeout = '10min'; SET LOCAL max_parallel_workers_per_gather = 0; ";
 
-constexpr const char* kFactsSql = R"(
+constexpr const char* kRetentionFactsSql = R"(
 SELECT current_user AS role, pg_is_in_recovery() AS recovering, (extract(epoch FROM now()) * 1000)::bigint AS now_ms,
        (SELECT active_pid FROM pg_replication_slots WHERE slot_name = $4::name) AS walsender, c.oid AS relation,
        has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'DELETE') AS may_delete,
@@ -60,7 +60,7 @@ std::string mark_of(const OutboxRules& rules) {
 
 SqlStatement retention_facts_sql(const OutboxRules& rules, const std::string& slot) {
   const TableName table = split_table(rules.table);
-  return {kFactsSql, {table.schema, table.name, time_column(rules), slot}};
+  return {kRetentionFactsSql, {table.schema, table.name, time_column(rules), slot}};
 }
 
 RetentionFacts retention_facts(const PgRow& row) {
@@ -148,10 +148,11 @@ RowBatch row_batch(const PgRow& row) {
 }
 
 SqlStatement delete_rows_sql(const OutboxRules& rules, const RowBatch& batch) {
-  return {fmt::format(
-      "{}SET LOCAL synchronous_commit = off; DELETE FROM {} WHERE ctid = ANY ({}::tid[]) AND xmin = ANY "
-      "({}::xid[]) AND tableoid = '{}'::oid",
-      kLimits, quote_table(rules.table), quote_literal(batch.places), quote_literal(batch.writers), batch.relation)};
+  return {
+      fmt::format("{}SET LOCAL synchronous_commit = off; DELETE FROM {} WHERE ctid = ANY ({}::tid[]) AND xmin = ANY "
+                  "({}::xid[]) AND tableoid = '{}'::oid",
+                  kRetentionLimits, quote_table(rules.table), quote_literal(batch.places), quote_literal(batch.writers),
+                  batch.relation)};
 }
 
 SqlStatement partitions_sql(const RetentionFacts& facts) {
@@ -201,13 +202,13 @@ SqlStatement position_sql() { return {"SELECT pg_current_wal_insert_lsn() AS pos
 
 SqlStatement detach_sql(const OutboxRules& rules, const Partition& partition, bool concurrently) {
   const auto detach = fmt::format("ALTER TABLE {} DETACH PARTITION {}", quote_table(rules.table), partition.name);
-  if (partition.detach_pending) return {fmt::format("{}{} FINALIZE", kLimits, detach)};
+  if (partition.detach_pending) return {fmt::format("{}{} FINALIZE", kRetentionLimits, detach)};
   if (concurrently) return {detach + " CONCURRENTLY"};
-  return {fmt::format("{}{}", kLimits, detach)};
+  return {fmt::format("{}{}", kRetentionLimits, detach)};
 }
 
 SqlStatement mark_detached_sql(const OutboxRules& rules, const Partition& partition) {
-  return {fmt::format("{}COMMENT ON TABLE {} IS {}", kLimits, partition.name, quote_literal(mark_of(rules)))};
+  return {fmt::format("{}COMMENT ON TABLE {} IS {}", kRetentionLimits, partition.name, quote_literal(mark_of(rules)))};
 }
 
 SqlStatement detached_sql(const OutboxRules& rules) {
@@ -219,6 +220,6 @@ WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND d.description = $
           {mark_of(rules)}};
 }
 
-SqlStatement drop_sql(const std::string& name) { return {fmt::format("{}DROP TABLE {}", kLimits, name)}; }
+SqlStatement drop_sql(const std::string& name) { return {fmt::format("{}DROP TABLE {}", kRetentionLimits, name)}; }
 
 }  // namespace walrelay

@@ -13,7 +13,7 @@ namespace {
 
 // A lock that lasts is a matter for the next try, which passes over it. synchronous_commit stays as the server has it:
 // with "off" a crash of the server may forget marks of rows whose position was confirmed, so it is not set here.
-constexpr std::string_view kLimits = "SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = '5s'; ";
+constexpr std::string_view kWriteBackLimits = "SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = '5s'; ";
 
 constexpr int kErrorCharactersMax = 2000;
 
@@ -113,7 +113,7 @@ WriteBackStatements::WriteBackStatements(const OutboxRules& rules, std::span<con
 
 std::string WriteBackStatements::of(const WriteBackBatch& batch, bool only_free) const {
   const bool failure = batch.kind == WriteBackBatch::Kind::failed;
-  return std::string(kLimits) + (failure ? failure_sql(batch) : rows_sql(batch, only_free));
+  return std::string(kWriteBackLimits) + (failure ? failure_sql(batch) : rows_sql(batch, only_free));
 }
 
 // The ids are compared as values of the column's own type, so that its index serves.

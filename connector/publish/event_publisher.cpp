@@ -15,11 +15,6 @@ Instant now() { return std::chrono::steady_clock::now(); }
 
 Tag tag_of(std::size_t outbox, bool dead_letter) { return Tag{outbox} << 1U | (dead_letter ? 1U : 0U); }
 
-// A sink names topic and size; people look for the row.
-void name_event(Rejection& rejection, std::string_view id) {
-  if (!id.empty()) rejection.reason = fmt::format("id {}: {}", id, rejection.reason);
-}
-
 }  // namespace
 
 std::string PublishTally::to_string(std::string_view noun) const {

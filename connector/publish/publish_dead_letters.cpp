@@ -15,7 +15,7 @@ namespace walrelay {
 namespace {
 
 constexpr std::chrono::milliseconds kAnswer{8'000};
-constexpr std::chrono::milliseconds kWait{200};
+constexpr std::chrono::milliseconds kReadWait{200};
 constexpr std::string_view kOwnPrefix = "walrelay-";
 
 std::string_view header(const TopicRecord& record, std::string_view name) {
@@ -105,7 +105,7 @@ DeadLetterTally publish_dead_letters(const Config& config, const RowFilter& filt
   DeadLetters letters(config, filter, publisher);
   meter.expect(reader.records_max(), clock.now());
   while (!reader.at_end()) {
-    if (const auto* record = reader.next(kWait)) {
+    if (const auto* record = reader.next(kReadWait)) {
       letters.publish(*record);
     } else {
       publisher.pulse();

@@ -12,6 +12,12 @@
 
 namespace walrelay::test {
 
+inline DeliveryOptions on_error(OnError policy) {
+  DeliveryOptions delivery;
+  delivery.on_error = policy;
+  return delivery;
+}
+
 class RelayBench {
  public:
   explicit RelayBench(DeliveryOptions delivery = {}, Lsn confirmed = Lsn{1000})

@@ -65,7 +65,7 @@ int thrd_join(thrd_t thread, int* result) {
 
 int thrd_detach(thrd_t thread) { return c11(pthread_detach(thread)); }
 
-int mtx_init(mtx_t* mutex, int type) noexcept {
+int mtx_init(mtx_t* mutex, int type) {
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
   if ((type & mtx_recursive) != 0) pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
@@ -74,16 +74,16 @@ int mtx_init(mtx_t* mutex, int type) noexcept {
   return c11(error);
 }
 
-void mtx_destroy(mtx_t* mutex) noexcept { pthread_mutex_destroy(posix(mutex)); }
+void mtx_destroy(mtx_t* mutex) { pthread_mutex_destroy(posix(mutex)); }
 int mtx_lock(mtx_t* mutex) { return c11(pthread_mutex_lock(posix(mutex))); }
-int mtx_trylock(mtx_t* mutex) noexcept { return c11(pthread_mutex_trylock(posix(mutex))); }
+int mtx_trylock(mtx_t* mutex) { return c11(pthread_mutex_trylock(posix(mutex))); }
 int mtx_timedlock(mtx_t* mutex, const timespec* until) { return c11(pthread_mutex_timedlock(posix(mutex), until)); }
-int mtx_unlock(mtx_t* mutex) noexcept { return c11(pthread_mutex_unlock(posix(mutex))); }
+int mtx_unlock(mtx_t* mutex) { return c11(pthread_mutex_unlock(posix(mutex))); }
 
-int cnd_init(cnd_t* condition) noexcept { return c11(pthread_cond_init(posix(condition), nullptr)); }
-void cnd_destroy(cnd_t* condition) noexcept { pthread_cond_destroy(posix(condition)); }
-int cnd_signal(cnd_t* condition) noexcept { return c11(pthread_cond_signal(posix(condition))); }
-int cnd_broadcast(cnd_t* condition) noexcept { return c11(pthread_cond_broadcast(posix(condition))); }
+int cnd_init(cnd_t* condition) { return c11(pthread_cond_init(posix(condition), nullptr)); }
+void cnd_destroy(cnd_t* condition) { pthread_cond_destroy(posix(condition)); }
+int cnd_signal(cnd_t* condition) { return c11(pthread_cond_signal(posix(condition))); }
+int cnd_broadcast(cnd_t* condition) { return c11(pthread_cond_broadcast(posix(condition))); }
 int cnd_wait(cnd_t* condition, mtx_t* mutex) { return c11(pthread_cond_wait(posix(condition), posix(mutex))); }
 int cnd_timedwait(cnd_t* condition, mtx_t* mutex, const timespec* until) {
   return c11(pthread_cond_timedwait(posix(condition), posix(mutex), until));

@@ -12,7 +12,7 @@
 namespace walrelay::test {
 namespace {
 
-struct Fixture {
+struct ServerFixture {
   SetClock clock;
   RelayMetrics metrics{1};
   StatusBoard board{clock.wall()};
@@ -51,7 +51,7 @@ class TcpClient {
 
 }  // namespace
 
-TEST_CASE_METHOD(Fixture, "port 0 takes a free port and serves every page on it") {
+TEST_CASE_METHOD(ServerFixture, "port 0 takes a free port and serves every page on it") {
   const AdminServer server("127.0.0.1:0", pages);
   REQUIRE(server.port() > 0);
   httplib::Client client("127.0.0.1", server.port());
@@ -68,7 +68,7 @@ TEST_CASE_METHOD(Fixture, "port 0 takes a free port and serves every page on it"
   CHECK(client.Get("/nothing")->status == 404);
 }
 
-TEST_CASE_METHOD(Fixture,
+TEST_CASE_METHOD(ServerFixture,
                  "the page for people comes with its policy, no page is kept by a browser or taken for another type") {
   const AdminServer server("127.0.0.1:0", pages);
   httplib::Client client("127.0.0.1", server.port());
@@ -88,21 +88,21 @@ TEST_CASE_METHOD(Fixture,
   }
 }
 
-TEST_CASE_METHOD(Fixture, "a port in use is refused with the address and a remedy") {
+TEST_CASE_METHOD(ServerFixture, "a port in use is refused with the address and a remedy") {
   const AdminServer first("127.0.0.1:0", pages);
   const auto address = "127.0.0.1:" + std::to_string(first.port());
   CHECK_THAT(refusal(address),
              ContainsSubstring("cannot listen on " + address + " for HTTP: Address already in use; give"));
 }
 
-TEST_CASE_METHOD(Fixture, "an address that is none is refused with an example") {
+TEST_CASE_METHOD(ServerFixture, "an address that is none is refused with an example") {
   for (const auto* listen : {"", "9464", ":9464", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:94x", "127.0.0.1:-1"}) {
     CAPTURE(listen);
     CHECK_THAT(refusal(listen), ContainsSubstring("is not host:port"));
   }
 }
 
-TEST_CASE_METHOD(Fixture, "a stopped server gives its port back at once") {
+TEST_CASE_METHOD(ServerFixture, "a stopped server gives its port back at once") {
   std::string address;
   {
     const AdminServer server("127.0.0.1:0", pages);
@@ -113,7 +113,7 @@ TEST_CASE_METHOD(Fixture, "a stopped server gives its port back at once") {
   CHECK(refusal(address).empty());
 }
 
-TEST_CASE_METHOD(Fixture, "clients that say nothing, or a byte now and then, do not hold up a probe") {
+TEST_CASE_METHOD(ServerFixture, "clients that say nothing, or a byte now and then, do not hold up a probe") {
   const AdminServer server("127.0.0.1:0", pages);
   std::vector<TcpClient> slow(8);
   for (auto& client : slow) client.connect("127.0.0.1", server.port());
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(Fixture, "clients that say nothing, or a byte now and then, do 
   }
 }
 
-TEST_CASE_METHOD(Fixture, "only GET of the known pages is answered, and nothing that is long") {
+TEST_CASE_METHOD(ServerFixture, "only GET of the known pages is answered, and nothing that is long") {
   const AdminServer server("127.0.0.1:0", pages);
   httplib::Client client("127.0.0.1", server.port());
   CHECK(client.Post("/status", "{}", "application/json")->status == 404);
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(Fixture, "only GET of the known pages is answered, and nothing 
   CHECK(client.Get("/healthz")->status == 200);
 }
 
-TEST_CASE_METHOD(Fixture, "the default address is closed to other machines") {
+TEST_CASE_METHOD(ServerFixture, "the default address is closed to other machines") {
   const std::string listen = HttpOptions{}.listen;
   CHECK(listen.starts_with("127.0.0.1:"));
   const AdminServer server("127.0.0.1:0", pages);  // the default's host, a port that is free

@@ -11,7 +11,7 @@
 namespace walrelay::test {
 namespace {
 
-struct Fixture {
+struct PagesFixture {
   SetClock clock;
   RelayMetrics metrics{1};
   StatusBoard board{clock.wall()};
@@ -23,14 +23,14 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(Fixture, "a relay that has not connected yet is not ready, and says so") {
+TEST_CASE_METHOD(PagesFixture, "a relay that has not connected yet is not ready, and says so") {
   CHECK(pages.readyz().status == 503);
   CHECK(pages.readyz().body == "starting: not connected to PostgreSQL yet\n");
   board.unblock(ReadySubject::server);
   CHECK(pages.readyz().status == 200);
 }
 
-TEST_CASE_METHOD(Fixture, "readyz gives every reason on a line of its own until it is gone") {
+TEST_CASE_METHOD(PagesFixture, "readyz gives every reason on a line of its own until it is gone") {
   board.block(ReadySubject::server, "PostgreSQL db:5432 is away: connection refused");
   board.block(ReadySubject::sink, "no broker can be reached");
   board.block(ReadySubject::sink, "broker:9092 is down");
@@ -41,7 +41,7 @@ TEST_CASE_METHOD(Fixture, "readyz gives every reason on a line of its own until 
   CHECK(pages.readyz().status == 200);
 }
 
-TEST_CASE_METHOD(Fixture, "a healthy standby is ready, and its status says what it is") {
+TEST_CASE_METHOD(PagesFixture, "a healthy standby is ready, and its status says what it is") {
   board.unblock(ReadySubject::server);
   board.set_state(RelayState::standby, clock.wall());
   CHECK(pages.readyz().status == 200);
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(Fixture, "a healthy standby is ready, and its status says what 
   CHECK(status_member("/state") == "standby");
 }
 
-TEST_CASE_METHOD(Fixture, "healthz fails only once the loop is silent for longer than its bound") {
+TEST_CASE_METHOD(PagesFixture, "healthz fails only once the loop is silent for longer than its bound") {
   CHECK(pages.healthz().status == 200);
   board.block(ReadySubject::sink, "broker down");
   metrics.heartbeat.beat(clock.now());
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(Fixture, "healthz fails only once the loop is silent for longer
   CHECK(pages.healthz().status == 200);
 }
 
-TEST_CASE_METHOD(Fixture, "status gives null for what is not known") {
+TEST_CASE_METHOD(PagesFixture, "status gives null for what is not known") {
   for (const auto* pointer : {"/positions/confirmed", "/positions/frontier", "/positions/server", "/lag/bytes",
                               "/lag/seconds", "/slot_retained_bytes", "/slot_safe_bytes", "/server", "/last_error"}) {
     CAPTURE(pointer);
@@ -71,7 +71,7 @@ TEST_CASE_METHOD(Fixture, "status gives null for what is not known") {
   }
 }
 
-TEST_CASE_METHOD(Fixture, "status shows positions, lag, counts, server and last error") {
+TEST_CASE_METHOD(PagesFixture, "status shows positions, lag, counts, server and last error") {
   metrics.active.set(1);
   metrics.confirmed_lsn.set(Lsn{0x1'00000010});
   metrics.server_wal_lsn.set(Lsn{0x1'00000110});
@@ -96,7 +96,8 @@ TEST_CASE_METHOD(Fixture, "status shows positions, lag, counts, server and last 
   CHECK(status_member("/last_error") == R"({"time":"2000-01-01T00:00:00.000Z","text":"it \"broke\""})");
 }
 
-TEST_CASE_METHOD(Fixture, "status tells what is left of the slot, reconnects, dead letters and the last warnings") {
+TEST_CASE_METHOD(PagesFixture,
+                 "status tells what is left of the slot, reconnects, dead letters and the last warnings") {
   board.set_wal_status("extended");
   metrics.slot_safe_bytes.set(-5);
   metrics.slot_retained_bytes.set(7);
@@ -115,7 +116,7 @@ TEST_CASE_METHOD(Fixture, "status tells what is left of the slot, reconnects, de
   CHECK(status_member("/messages/0/text") == "too large outbox=public.outbox");
 }
 
-TEST_CASE_METHOD(Fixture, "status says ready exactly when readyz does") {
+TEST_CASE_METHOD(PagesFixture, "status says ready exactly when readyz does") {
   const auto agree = [&] { return (pages.readyz().status == 200) == (status_member("/ready") == "true"); };
   CHECK(agree());
   board.unblock(ReadySubject::server);
@@ -128,7 +129,7 @@ TEST_CASE_METHOD(Fixture, "status says ready exactly when readyz does") {
   CHECK_THAT(status_member("/not_ready/0"), ContainsSubstring("has not moved"));
 }
 
-TEST_CASE_METHOD(Fixture, "history gives the fields' names, and null for what was not known") {
+TEST_CASE_METHOD(PagesFixture, "history gives the fields' names, and null for what was not known") {
   history.turn(clock.now());
   const auto page = pages.history();
   CHECK(page.content_type == "application/json");
@@ -141,7 +142,7 @@ TEST_CASE_METHOD(Fixture, "history gives the fields' names, and null for what wa
   CHECK(json_value(page.body, "/samples/1/0") == "null");
 }
 
-TEST_CASE_METHOD(Fixture, "a state's time is that of the change to it") {
+TEST_CASE_METHOD(PagesFixture, "a state's time is that of the change to it") {
   board.set_state(RelayState::streaming, 1'000'000);
   board.set_state(RelayState::streaming, 9'000'000);
   CHECK(status_member("/since") == "2000-01-01T00:00:01.000Z");

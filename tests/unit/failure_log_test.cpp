@@ -30,12 +30,6 @@ long told(const std::vector<std::string>& lines, std::string_view event) {
   return count;
 }
 
-DeliveryOptions on_error(OnError policy) {
-  DeliveryOptions delivery;
-  delivery.on_error = policy;
-  return delivery;
-}
-
 }  // namespace
 
 TEST_CASE("a hundred thousand skipped events make some hundred lines, which account for every one") {

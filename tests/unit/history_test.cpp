@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMiB = 1024 * 1024;
 
-struct Fixture {
+struct HistoryFixture {
   SetClock clock;
   RelayMetrics metrics{2};
   StatusBoard board{clock.wall()};
@@ -32,7 +32,8 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(Fixture, "history has a sample every five seconds, and no more than the last quarter of an hour") {
+TEST_CASE_METHOD(HistoryFixture,
+                 "history has a sample every five seconds, and no more than the last quarter of an hour") {
   turns(std::chrono::seconds(11));
   CHECK(history.samples().size() == 3);
   turns(std::chrono::minutes(60));
@@ -42,7 +43,7 @@ TEST_CASE_METHOD(Fixture, "history has a sample every five seconds, and no more 
   CHECK(clock.wall() - samples.back().time <= 5'000'000);
 }
 
-TEST_CASE_METHOD(Fixture, "a sample has what was known at its moment") {
+TEST_CASE_METHOD(HistoryFixture, "a sample has what was known at its moment") {
   history.turn(clock.now());
   board.unblock(ReadySubject::server);
   board.set_state(RelayState::streaming, clock.wall());
@@ -66,7 +67,7 @@ TEST_CASE_METHOD(Fixture, "a sample has what was known at its moment") {
   CHECK(samples[1].events == 6);
 }
 
-TEST_CASE_METHOD(Fixture, "the time until the slot is lost follows from the growth of the last minutes") {
+TEST_CASE_METHOD(HistoryFixture, "the time until the slot is lost follows from the growth of the last minutes") {
   CHECK_FALSE(history.seconds_until_lost());
   metrics.slot_retained_bytes.set(100 * kMiB);
   turns(std::chrono::minutes(10));
@@ -81,7 +82,7 @@ TEST_CASE_METHOD(Fixture, "the time until the slot is lost follows from the grow
   CHECK_FALSE(history.seconds_until_lost());
 }
 
-TEST_CASE_METHOD(Fixture, "a burst of a few seconds does not tell when the slot would be lost") {
+TEST_CASE_METHOD(HistoryFixture, "a burst of a few seconds does not tell when the slot would be lost") {
   metrics.slot_retained_bytes.set(0);
   metrics.slot_safe_bytes.set(1000 * kMiB);
   turns(std::chrono::seconds(20), 10 * kMiB);

@@ -6,7 +6,7 @@
 namespace walrelay::test {
 namespace {
 
-constexpr CommitMark kCommit{Lsn{900}, 7, 70};
+constexpr CommitMark kRecordedCommit{Lsn{900}, 7, 70};
 
 ServerHistory server() { return {.system_identifier = "77", .timeline = 1, .flushed = Lsn{5000}, .database = "shop"}; }
 
@@ -25,17 +25,17 @@ ProgressVerdict judge(const ProgressRecord& record, std::uint64_t slot_position,
 }  // namespace
 
 TEST_CASE("a slot at its record goes on, with nothing covered") {
-  const auto verdict = judge(record_at(1000, kCommit), 1000, server());
+  const auto verdict = judge(record_at(1000, kRecordedCommit), 1000, server());
   CHECK(verdict.gap.empty());
   CHECK_FALSE(verdict.covered);
   CHECK(verdict.gate.confirmable(Lsn{2000}) == Lsn{1000});
 }
 
 TEST_CASE("a slot before its record goes on, and what was delivered in between is covered") {
-  const auto verdict = judge(record_at(1000, kCommit), 500, server());
+  const auto verdict = judge(record_at(1000, kRecordedCommit), 500, server());
   CHECK(verdict.gap.empty());
-  CHECK(verdict.covered == kCommit);
-  CHECK_FALSE(judge(record_at(1000, kCommit), 900, server()).covered);
+  CHECK(verdict.covered == kRecordedCommit);
+  CHECK_FALSE(judge(record_at(1000, kRecordedCommit), 900, server()).covered);
   CHECK_FALSE(judge(record_at(1000), 500, server()).covered);
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("a slot without a record goes on and writes one at once") {
 }
 
 TEST_CASE("a slot beyond its record is a gap, named with both positions and the way out") {
-  const auto verdict = judge(record_at(1000, kCommit), 1001, server());
+  const auto verdict = judge(record_at(1000, kRecordedCommit), 1001, server());
   CHECK_THAT(verdict.gap, ContainsSubstring("slot \"walrelay\" stands at 0/3E9") &&
                               ContainsSubstring("delivered up to 0/3E8, the last commit at 0/384") &&
                               ContainsSubstring("walrelay recover"));
@@ -75,20 +75,20 @@ TEST_CASE("a server whose log ends before what was delivered has gone back in ti
 }
 
 TEST_CASE("a promoted server goes on if all that was delivered happened before the timelines parted") {
-  const auto verdict = judge(record_at(1000, kCommit), 500, promoted(900));
+  const auto verdict = judge(record_at(1000, kRecordedCommit), 500, promoted(900));
   CHECK(verdict.gap.empty());
-  CHECK(verdict.covered == kCommit);
+  CHECK(verdict.covered == kRecordedCommit);
   CHECK(verdict.gate.confirmable(Lsn{2000}) == Lsn{900});  // beyond, the old positions mean nothing
   auto gate = verdict.gate;
   gate.reached(Lsn{500}, std::nullopt);
   const auto record = gate.begin({});
   CHECK(record.timeline == 2);
   CHECK(record.position == Lsn{900});
-  CHECK(record.commit == kCommit);
+  CHECK(record.commit == kRecordedCommit);
 }
 
 TEST_CASE("a promoted server that lacks what was delivered is a gap") {
-  CHECK_THAT(judge(record_at(1000, kCommit), 500, promoted(899)).gap,
+  CHECK_THAT(judge(record_at(1000, kRecordedCommit), 500, promoted(899)).gap,
              ContainsSubstring("left timeline 1 at 0/383") && ContainsSubstring("does not have them"));
   auto older = record_at(1000);
   older.timeline = 3;

@@ -5,16 +5,6 @@ namespace walrelay::test {
 
 using namespace std::chrono_literals;
 
-namespace {
-
-DeliveryOptions on_error(OnError policy) {
-  DeliveryOptions delivery;
-  delivery.on_error = policy;
-  return delivery;
-}
-
-}  // namespace
-
 TEST_CASE("a transaction is confirmed once the last of its events is acknowledged") {
   RelayBench bench;
   bench.transaction(1100, {"a", "b"});

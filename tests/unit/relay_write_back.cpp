@@ -10,12 +10,6 @@ namespace {
 using namespace std::chrono_literals;
 using Kind = WriteBackBatch::Kind;
 
-DeliveryOptions on_error(OnError policy) {
-  DeliveryOptions delivery;
-  delivery.on_error = policy;
-  return delivery;
-}
-
 struct WriteBackBench {
   explicit WriteBackBench(DeliveryOptions delivery = {}, ProgressGate progress = {},
                           std::optional<CommitMark> covered = std::nullopt)
@@ -36,7 +30,7 @@ struct WriteBackBench {
   RelayBench bench;
 };
 
-ProgressGate recorded_at(std::uint64_t position, std::optional<CommitMark> commit = std::nullopt) {
+ProgressGate gate_at(std::uint64_t position, std::optional<CommitMark> commit = std::nullopt) {
   return {record_at(position, commit), true};
 }
 
@@ -60,7 +54,7 @@ TEST_CASE("acks in any order: a position waits until the rows before it are writ
 }
 
 TEST_CASE("a progress record does not wait for write-back, and the position waits for both") {
-  WriteBackBench t({}, recorded_at(1000));
+  WriteBackBench t({}, gate_at(1000));
   t.bench.transaction(1100, {"a"});
   t.bench.step();
   t.bench.sink.ack_all();
@@ -83,7 +77,7 @@ TEST_CASE("a progress record does not wait for write-back, and the position wait
 
 TEST_CASE("rows of covered transactions are written, though their events are not published again") {
   const CommitMark covered{Lsn{1200}, 1200, 1};
-  WriteBackBench t({}, recorded_at(1200, covered), covered);
+  WriteBackBench t({}, gate_at(1200, covered), covered);
   t.bench.transaction(1100, {"a"});
   t.bench.source->add(begin_frame(Lsn{1192}, 1200));
   t.bench.source->add(insert_frame("id-b", "k", "b"));
@@ -98,7 +92,7 @@ TEST_CASE("rows of covered transactions are written, though their events are not
 }
 
 TEST_CASE("a dead letter's row is told why, and not marked, the progress record waits for that") {
-  WriteBackBench t(on_error(OnError::dead_letter), recorded_at(1000));
+  WriteBackBench t(on_error(OnError::dead_letter), gate_at(1000));
   t.bench.transaction(1100, {"a", "b"});
   t.bench.step();
   t.bench.sink.fail(0, FailureClass::topic);

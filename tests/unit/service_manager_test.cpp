@@ -11,7 +11,7 @@
 namespace walrelay::test {
 namespace {
 
-struct Fixture {
+struct NotifyFixture {
   TempDir directory;
   NotifySocket socket{directory.file("notify")};
   ScopedEnvironment name{"NOTIFY_SOCKET", socket.name()};
@@ -28,13 +28,13 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(Fixture, "the first turn of the loop is readiness, with the state and what is missing") {
+TEST_CASE_METHOD(NotifyFixture, "the first turn of the loop is readiness, with the state and what is missing") {
   ServiceManager manager(board);
   CHECK(socket.receive().empty());
   CHECK(turn(manager) == "READY=1\nSTATUS=starting: starting: not connected to PostgreSQL yet\n");
 }
 
-TEST_CASE_METHOD(Fixture, "after readiness only a change of the state is told, once, and not at each turn") {
+TEST_CASE_METHOD(NotifyFixture, "after readiness only a change of the state is told, once, and not at each turn") {
   ServiceManager manager(board);
   static_cast<void>(turn(manager));
   CHECK(turn(manager, std::chrono::seconds(1)).empty());
@@ -47,7 +47,8 @@ TEST_CASE_METHOD(Fixture, "after readiness only a change of the state is told, o
   CHECK(turn(manager, std::chrono::seconds(1)) == "STATUS=standby: broker:9092 is down\n");
 }
 
-TEST_CASE_METHOD(Fixture, "a watchdog gets a sign of life four times as often as it asks for, at least each second") {
+TEST_CASE_METHOD(NotifyFixture,
+                 "a watchdog gets a sign of life four times as often as it asks for, at least each second") {
   const ScopedEnvironment microseconds("WATCHDOG_USEC", "2000000");
   const ScopedEnvironment pid("WATCHDOG_PID", std::to_string(::getpid()));
   ServiceManager manager(board);
@@ -60,7 +61,7 @@ TEST_CASE_METHOD(Fixture, "a watchdog gets a sign of life four times as often as
   CHECK(turn(patient, std::chrono::seconds(1)) == "WATCHDOG=1\n");
 }
 
-TEST_CASE_METHOD(Fixture, "a watchdog of another process, or one that is no number, gets no sign of life") {
+TEST_CASE_METHOD(NotifyFixture, "a watchdog of another process, or one that is no number, gets no sign of life") {
   const ScopedEnvironment microseconds("WATCHDOG_USEC", "2000000");
   {
     const ScopedEnvironment pid("WATCHDOG_PID", "1");
@@ -72,7 +73,7 @@ TEST_CASE_METHOD(Fixture, "a watchdog of another process, or one that is no numb
   CHECK_THAT(turn(manager), !ContainsSubstring("WATCHDOG"));
 }
 
-TEST_CASE_METHOD(Fixture, "a drain and the end of the loop are told as stopping") {
+TEST_CASE_METHOD(NotifyFixture, "a drain and the end of the loop are told as stopping") {
   ServiceManager manager(board);
   static_cast<void>(turn(manager));
   board.set_state(RelayState::draining, clock.wall());
@@ -81,7 +82,7 @@ TEST_CASE_METHOD(Fixture, "a drain and the end of the loop are told as stopping"
   CHECK(socket.receive() == "STOPPING=1");
 }
 
-TEST_CASE_METHOD(Fixture, "a name that begins with @ is an abstract socket") {
+TEST_CASE_METHOD(NotifyFixture, "a name that begins with @ is an abstract socket") {
   const NotifySocket abstract("@walrelay-test-" + std::to_string(::getpid()));
   const ScopedEnvironment at("NOTIFY_SOCKET", abstract.name());
   ServiceManager manager(board);
@@ -90,7 +91,7 @@ TEST_CASE_METHOD(Fixture, "a name that begins with @ is an abstract socket") {
   CHECK(socket.receive().empty());
 }
 
-TEST_CASE_METHOD(Fixture,
+TEST_CASE_METHOD(NotifyFixture,
                  "without a service manager, or with a name that cannot be one, nothing is told and nothing fails") {
   for (const auto& value : {std::string(), std::string("relative"), std::string("vsock:2:1234"), directory.file("none"),
                             std::string(200, '/')}) {
@@ -102,7 +103,7 @@ TEST_CASE_METHOD(Fixture,
   }
 }
 
-TEST_CASE_METHOD(Fixture, "a manager that reads nothing does not hold the loop up") {
+TEST_CASE_METHOD(NotifyFixture, "a manager that reads nothing does not hold the loop up") {
   const ScopedEnvironment microseconds("WATCHDOG_USEC", "2000000");
   ServiceManager manager(board);
   for (int i = 0; i < 5000; ++i) {

@@ -4,7 +4,7 @@
 
 namespace walrelay::test {
 
-using Kind = SlotVerdict::Kind;
+using Verdict = SlotVerdict::Kind;
 
 namespace {
 
@@ -36,20 +36,20 @@ SlotVerdict judge(const ServerFacts& facts, bool messages = false) {
 
 }  // namespace
 
-TEST_CASE("a healthy free slot with its publication is usable") { CHECK(judge(healthy()).kind == Kind::usable); }
+TEST_CASE("a healthy free slot with its publication is usable") { CHECK(judge(healthy()).kind == Verdict::usable); }
 
 TEST_CASE("a slot that is in use makes a standby, and the verdict names the PID") {
   auto facts = healthy();
   facts.slot->active = true;
   facts.slot->active_pid = 4711;
-  CHECK(judge(facts).kind == Kind::taken);
+  CHECK(judge(facts).kind == Verdict::taken);
   CHECK_THAT(judge(facts).reason, ContainsSubstring("4711"));
 }
 
 TEST_CASE("a missing slot is a possible gap, never made silently") {
   auto facts = healthy();
   facts.slot.reset();
-  CHECK(judge(facts).kind == Kind::lost);
+  CHECK(judge(facts).kind == Verdict::lost);
   CHECK_THAT(judge(facts).reason, ContainsSubstring("walrelay init"));
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("a lost slot is named with the position that it was confirmed up to") 
   auto facts = healthy();
   facts.slot->wal_status = "lost";
   facts.slot->active = true;  // some versions keep showing the last walsender for a moment
-  CHECK(judge(facts).kind == Kind::lost);
+  CHECK(judge(facts).kind == Verdict::lost);
   CHECK_THAT(judge(facts).reason, ContainsSubstring("0/400"));
 }
 
@@ -69,31 +69,31 @@ TEST_CASE("what somebody has to change is unusable: plugin, kind, database, wal_
   SECTION("wal_level") { facts.wal_level = "replica"; }
   SECTION("no publication") { facts.publication_exists = false; }
   SECTION("no inserts") { facts.publishes_inserts = false; }
-  CHECK(judge(facts).kind == Kind::unusable);
+  CHECK(judge(facts).kind == Verdict::unusable);
   CHECK_FALSE(judge(facts).reason.empty());
 }
 
 TEST_CASE("on a standby a missing slot and a copy of one are waited for, on the promoted server not") {
   auto facts = healthy();
   facts.in_recovery = true;
-  CHECK(judge(facts).kind == Kind::usable);  // 16+: a slot of the standby's own
+  CHECK(judge(facts).kind == Verdict::usable);  // 16+: a slot of the standby's own
   facts.slot->synced = true;
-  CHECK(judge(facts).kind == Kind::not_yet);
+  CHECK(judge(facts).kind == Verdict::not_yet);
   CHECK_THAT(judge(facts).reason, ContainsSubstring("target_session_attrs"));
   facts.in_recovery = false;
-  CHECK(judge(facts).kind == Kind::usable);
+  CHECK(judge(facts).kind == Verdict::usable);
   facts.slot.reset();
-  CHECK(judge(facts).kind == Kind::lost);
+  CHECK(judge(facts).kind == Verdict::lost);
   facts.in_recovery = true;
-  CHECK(judge(facts).kind == Kind::not_yet);
+  CHECK(judge(facts).kind == Verdict::not_yet);
 }
 
 TEST_CASE("messages are refused from a server that would leave them out") {
   auto facts = healthy();
-  CHECK(judge(facts, true).kind == Kind::usable);
+  CHECK(judge(facts, true).kind == Verdict::usable);
   facts.version = 130'016;
-  CHECK(judge(facts, true).kind == Kind::unusable);
-  CHECK(judge(facts, false).kind == Kind::usable);
+  CHECK(judge(facts, true).kind == Verdict::unusable);
+  CHECK(judge(facts, false).kind == Verdict::usable);
 }
 
 TEST_CASE("an error about a publication in the past is told from other missing objects") {

@@ -11,7 +11,7 @@
 namespace walrelay::test {
 namespace {
 
-constexpr std::string_view kParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+constexpr std::string_view kTraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 constexpr std::string_view kState = "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE";
 constexpr std::string_view kBaggage = "tenant=acme,note=a%20b";
 
@@ -24,7 +24,7 @@ OutboxRules traced_rules(std::string_view parent, std::string_view state, std::s
 
 TEST_CASE("a traceparent is valid as W3C Trace Context says") {
   for (const std::string_view valid : std::to_array<std::string_view>({
-           kParent,
+           kTraceParent,
            "00-00000000000000000000000000000001-0000000000000001-00",
            "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
            "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-the-future-will-be-like",
@@ -61,9 +61,9 @@ TEST_CASE("a traceparent is valid as W3C Trace Context says") {
 TEST_CASE("tracing headers come from columns as they are, and a NULL leaves one out") {
   const auto rules = traced_rules("{trace_parent}", "{trace_state}", "{baggage}");
   const OneRow all(rules, {{"payload"}, {"trace_parent"}, {"trace_state"}, {"baggage"}},
-                   {"x", kParent, kState, kBaggage});
+                   {"x", kTraceParent, kState, kBaggage});
   REQUIRE(all.routed.status == RouteStatus::event);
-  CHECK(header(all.routed.event, "traceparent") == kParent);
+  CHECK(header(all.routed.event, "traceparent") == kTraceParent);
   CHECK(header(all.routed.event, "tracestate") == kState);
   CHECK(header(all.routed.event, "baggage") == kBaggage);
   CHECK_FALSE(all.routed.event.invalid_traceparent);
@@ -76,12 +76,12 @@ TEST_CASE("tracing headers come from columns as they are, and a NULL leaves one 
 TEST_CASE("tracing headers come from the payload by JSON pointer, and what is not there is left out") {
   const auto rules =
       traced_rules("{payload/_meta/traceparent}", "{payload/_meta/tracestate}", "{payload/_meta/baggage}");
-  const auto payload = R"({"orderId": 1, "_meta": {"traceparent": ")" + std::string(kParent) + R"(", "tracestate": ")" +
-                       std::string(kState) + R"(", "baggage": null}})";
+  const auto payload = R"({"orderId": 1, "_meta": {"traceparent": ")" + std::string(kTraceParent) +
+                       R"(", "tracestate": ")" + std::string(kState) + R"(", "baggage": null}})";
   const OneRow some(rules, {{"payload"}}, {payload});
   REQUIRE(some.routed.status == RouteStatus::event);
   CHECK(some.routed.event.value == payload);
-  CHECK(header(some.routed.event, "traceparent") == kParent);
+  CHECK(header(some.routed.event, "traceparent") == kTraceParent);
   CHECK(header(some.routed.event, "tracestate") == kState);
   CHECK(header(some.routed.event, "baggage") == "(absent)");
   CHECK_FALSE(some.routed.event.invalid_traceparent);
@@ -116,7 +116,7 @@ TEST_CASE("a message's own traceparent is looked at too") {
     CHECK(header(routed.event, "traceparent") == parent);
     return routed.event.invalid_traceparent;
   };
-  CHECK_FALSE(marked(kParent));
+  CHECK_FALSE(marked(kTraceParent));
   CHECK(marked("no trace"));
 }
 
