@@ -1,14 +1,13 @@
 #include "tests/support/tcp_proxy.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
+#include <cerrno>
 #include <stdexcept>
-#include <vector>
 
 namespace walrelay::test {
 namespace {
@@ -22,6 +21,8 @@ sockaddr_in loopback(std::uint16_t port) {
   address.sin_port = htons(port);
   return address;
 }
+
+short events(bool read, bool write) { return static_cast<short>((read ? POLLIN : 0) | (write ? POLLOUT : 0)); }
 
 int open_socket() { return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); }
 
@@ -62,59 +63,72 @@ void TcpProxy::freeze_for_good() {
 
 void TcpProxy::serve() {
   while (!stop_) {
-    std::vector<pollfd> waiting{{listener_, POLLIN, 0}};
-    std::vector<Pair*> of_pair;
-    {
-      const std::lock_guard lock(mutex_);
-      for (auto& pair : pairs_) {
-        if (pair.frozen) continue;
-        of_pair.push_back(&pair);
-        waiting.push_back({pair.client, POLLIN, 0});
-        waiting.push_back({pair.server, POLLIN, 0});
-      }
-    }
-    if (poll(waiting.data(), waiting.size(), kPollMs) <= 0) continue;
+    auto ready = wanted();
+    if (poll(ready.data(), ready.size(), kPollMs) <= 0) continue;
     const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < of_pair.size(); ++i)
-      forward(*of_pair[i], waiting[2 * i + 1].revents, waiting[2 * i + 2].revents);
+    forward(std::span(ready).subspan(1));
     std::erase_if(pairs_, [](const Pair& pair) { return pair.client < 0; });
-    if (waiting[0].revents != 0) accept_client();
+    if (ready[0].revents != 0) accept_client();
   }
 }
 
+// The listener, and both ends of every pair that is not frozen.
+std::vector<pollfd> TcpProxy::wanted() {
+  const std::lock_guard lock(mutex_);
+  std::vector<pollfd> ends{{listener_, POLLIN, 0}};
+  for (const auto& pair : pairs_) {
+    if (pair.frozen) continue;
+    ends.push_back({pair.client, events(pair.to_server.empty(), !pair.to_client.empty()), 0});
+    ends.push_back({pair.server, events(pair.to_client.empty(), !pair.to_server.empty()), 0});
+  }
+  return ends;
+}
+
 void TcpProxy::accept_client() {
-  const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (client < 0) return;
   ++accepted_;
   const int server = open_socket();
   const auto address = loopback(target_);
-  if (connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
-    pairs_.push_back({client, server, frozen_});
+  if (connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      fcntl(server, F_SETFL, O_NONBLOCK) == 0) {
+    auto& pair = pairs_.emplace_back();
+    pair.client = client;
+    pair.server = server;
+    pair.frozen = frozen_;
   } else {
     close(client);
     close(server);
   }
 }
 
-void TcpProxy::forward(Pair& pair, short client_events, short server_events) {
-  if (pair.frozen) return;
-  const bool alive =
-      (client_events == 0 || pass(pair.client, pair.server)) && (server_events == 0 || pass(pair.server, pair.client));
-  if (alive) return;
-  close(pair.client);
-  close(pair.server);
-  pair.client = -1;
+// Only this thread adds and removes pairs; a pair that was frozen since `ready` was asked for is not forwarded.
+void TcpProxy::forward(std::span<const pollfd> ready) {
+  for (auto& pair : pairs_) {
+    if (ready.empty()) return;
+    if (ready[0].fd != pair.client) continue;
+    const bool quiet = ready[0].revents == 0 && ready[1].revents == 0;
+    ready = ready.subspan(2);
+    if (pair.frozen || quiet) continue;
+    if (pair.to_server.pass(pair.client, pair.server) && pair.to_client.pass(pair.server, pair.client)) continue;
+    close(pair.client);
+    close(pair.server);
+    pair.client = -1;
+  }
 }
 
-bool TcpProxy::pass(int from, int to) {
-  std::array<char, 65536> bytes{};
-  const auto got = recv(from, bytes.data(), bytes.size(), 0);
-  if (got <= 0) return false;
-  for (ssize_t sent = 0; sent < got;) {
-    const auto now = send(to, bytes.data() + sent, static_cast<std::size_t>(got - sent), MSG_NOSIGNAL);
-    if (now <= 0) return false;
-    sent += now;
+// Moves what can be moved at once. False once one of the two is gone.
+bool TcpProxy::Flow::pass(int from, int to) {
+  if (empty()) {
+    const auto got = recv(from, bytes.data(), bytes.size(), 0);
+    if (got == 0 || (got < 0 && errno != EAGAIN)) return false;
+    begin = 0;
+    end = got < 0 ? 0 : static_cast<std::size_t>(got);
   }
+  if (empty()) return true;
+  const auto sent = send(to, bytes.data() + begin, end - begin, MSG_NOSIGNAL);
+  if (sent < 0) return errno == EAGAIN;
+  begin += static_cast<std::size_t>(sent);
   return true;
 }
 

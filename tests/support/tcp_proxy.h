@@ -1,13 +1,16 @@
 #pragma once
 // A network path to a server that can go dead without a word: no FIN, no RST, nothing forwarded.
 
-#include <sys/types.h>
+#include <poll.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <list>
 #include <mutex>
+#include <span>
 #include <thread>
+#include <vector>
 
 namespace walrelay::test {
 
@@ -28,16 +31,28 @@ class TcpProxy {
   [[nodiscard]] std::size_t accepted() const { return accepted_; }
 
  private:
+  // What one side sent and the other has not taken yet: no more is read meanwhile, so that a reader that does not read
+  // holds its own sender up and nobody else.
+  struct Flow {
+    std::array<char, 65536> bytes;
+    std::size_t begin = 0;
+    std::size_t end = 0;
+
+    [[nodiscard]] bool empty() const { return begin == end; }
+    [[nodiscard]] bool pass(int from, int to);
+  };
   struct Pair {
     int client = -1;
     int server = -1;
     bool frozen = false;
+    Flow to_server;
+    Flow to_client;
   };
 
   void serve();
+  std::vector<pollfd> wanted();
   void accept_client();
-  void forward(Pair& pair, short client_events, short server_events);
-  static bool pass(int from, int to);
+  void forward(std::span<const pollfd> ready);
 
   std::uint16_t target_;
   int listener_ = -1;

@@ -51,14 +51,18 @@ void check_table(PgSession& session, int table, const std::vector<TopicRecord>& 
 
 TortureLoad::TortureLoad(PostgresServer& server, std::string name, const std::string& broker, std::uint64_t seed)
     : server_(server), name_(std::move(name)), states_(kWriters) {
+  for (int writer = 0; writer < kWriters; ++writer)
+    states_[static_cast<std::size_t>(writer)].random.seed(seed + static_cast<std::uint64_t>(writer));
   for (int table = 0; table < kTables; ++table) {
     create_topic(broker, topic(table), kPartitions);
     server_.exec(fmt::format(
         "CREATE TABLE outbox_{} (id text PRIMARY KEY, key text NOT NULL, n bigint NOT NULL, payload text NOT NULL)",
         table));
   }
+}
+
+void TortureLoad::start() {
   for (int writer = 0; writer < kWriters; ++writer) {
-    states_[static_cast<std::size_t>(writer)].random.seed(seed + static_cast<std::uint64_t>(writer));
     writers_.push_back(std::make_unique<Background>([this, writer] { write(writer); }, milliseconds(10)));
   }
 }

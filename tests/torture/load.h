@@ -28,6 +28,8 @@ class TortureLoad {
   // [[outbox]] sections for all tables.
   [[nodiscard]] std::string outboxes() const;
   [[nodiscard]] std::string topic(int table) const;
+  // The writers. What they write before there is a slot is nobody's.
+  void start();
   void stop() { writers_.clear(); }
 
  private:
