@@ -27,10 +27,14 @@ ReplicationSource::Phase ReplicationSource::advance(Instant now) {
     return phase_;
   }
   const State state = connection_.step(now);
-  if (state != State::busy || !waits_for_answer()) last_heard_ = now;
+  if (state != State::busy || !waits_for_answer()) {
+    asked_at_.reset();
+  } else if (!asked_at_) {
+    asked_at_ = now;
+  }
   if (state == State::closed) {
     connection_failed();
-  } else if (now - last_heard_ >= kAnswerMax) {
+  } else if (asked_at_ && now - *asked_at_ >= kAnswerMax) {
     end_with(SourceEnd::connection_lost,
              {"", connection_.target().to_string() + ": no answer on the replication connection within 10 s"});
   } else if (phase_ == Phase::connecting && state == State::ready) {

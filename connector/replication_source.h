@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -83,8 +84,8 @@ class ReplicationSource final : public Source {
   AsyncConnection connection_;
   Phase phase_ = Phase::connecting;
   Transport transport_ = Transport::network;
-  int wakes_from_ = 1;    // bytes
-  Instant last_heard_{};  // while the server owes an answer: when the one before came
+  int wakes_from_ = 1;               // bytes
+  std::optional<Instant> asked_at_;  // while the server owes an answer
   ServerHistory history_;
   PgMemory frame_;
   std::string refused_publication_;  // a warning that means rows are being left out

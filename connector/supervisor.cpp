@@ -78,6 +78,7 @@ void Supervisor::step(Instant now) {
   // Without a relay the sink is still to take in its errors and answers, or a standby would not know that it is there.
   work_ = relay_ ? relay_->step(now) : StepResult{.deliveries = sink_->collect(kCollectedMax).size()};
   if (write_back_) write_back_->send(now, phase_ == Phase::streaming);
+  if (signal_ && phase_ != Phase::streaming && phase_ != Phase::finishing) return drain_without_server();
   switch (phase_) {
     case Phase::waiting:
     case Phase::standby:
@@ -222,12 +223,24 @@ void Supervisor::handle_relay_end(Instant now) {
       exit_after_finish_ = ExitCode::poison;
       return finish_session(Phase::waiting, now);
     case RelayEnd::drained:
-      if (!relay_->idle()) {
-        log_warning("drain_timeout", "stopping although events are in flight: they are sent again after the next start",
-                    {{"in_flight", sink_->in_flight_events()}});
-      }
+      tell_undrained();
       return finish_session(Phase::waiting, now);
   }
+}
+
+void Supervisor::tell_undrained() const {
+  if (relay_->idle()) return;
+  log_warning("drain_timeout", "stopping although events are in flight: they are sent again after the next start",
+              {{"in_flight", sink_->in_flight_events()}});
+}
+
+// The session broke while it was being drained. It is not made anew for that: what is acknowledged yet is recorded, and
+// the server hears of it from the next session.
+void Supervisor::drain_without_server() {
+  if (!relay_) return stop(exit_after_finish_, "");
+  if (relay_->end() == RelayEnd::none) return;
+  tell_undrained();
+  stop(exit_after_finish_, relay_->end_reason());
 }
 
 void Supervisor::source_ended(Instant now) {
@@ -260,11 +273,16 @@ void Supervisor::replace_sink(const std::string& why) {
   log_error("sink_failed", why, {{"frontier", relay_->confirmed()}});
   parts_.board.set_last_error(why, parts_.clock.wall());
   relay_.reset();
-  sink_.reset();
-  sink_ = parts_.make_sink();
+  renew_sink();
   parts_.metrics.reconnects_sink.add(1);
   back_off("the sink failed: a new one is made, and everything that is not confirmed is sent again", now);
   retry_at_ = now + sink_backoff_.next();
+}
+
+// What is in flight is given up.
+void Supervisor::renew_sink() {
+  sink_.reset();
+  sink_ = parts_.make_sink();
 }
 
 // ---- the end of a session -------------------------------------------------------------------------------------------

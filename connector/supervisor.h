@@ -95,6 +95,10 @@ class Supervisor {
   void source_ended(Instant now);
   void make_way(Instant now);
   void replace_sink(const std::string& why);
+  void renew_sink();
+  void give_way();
+  void tell_undrained() const;
+  void drain_without_server();
   void finish_session(Phase next, Instant now);
   void end_session();
   void finish(Instant now);

@@ -175,8 +175,10 @@ FakePostgres::FakePostgres(std::vector<std::string> frames, std::vector<std::str
   thread_ = std::thread([this] { serve(); });
 }
 
-FakePostgres::~FakePostgres() {
-  stop_ = true;
+FakePostgres::~FakePostgres() { stop(); }
+
+void FakePostgres::stop() {
+  if (stop_.exchange(true)) return;
   thread_.join();
   close(listener_);
 }

@@ -22,6 +22,8 @@ class FakePostgres {
   FakePostgres& operator=(const FakePostgres&) = delete;
 
   [[nodiscard]] std::string dsn() const;
+  // Closes every connection, and takes no more.
+  void stop();
 
  private:
   class Session;

@@ -31,6 +31,9 @@ class HeldSink final : public Sink {
   std::vector<std::string> progress;
   bool progress_room = true;
 
+  StoredProgress stored;  // what read_progress() answers
+  int reads = 0;
+
   // What becomes of the oldest one that is not answered yet.
   void answer_progress(DeliveryStatus status) {
     if (status == DeliveryStatus::failed) {
@@ -63,6 +66,10 @@ class HeldSink final : public Sink {
     return SubmitStatus::accepted;
   }
   [[nodiscard]] const Rejection& rejection() const override { return rejection_; }
+  StoredProgress read_progress(std::string_view /*key*/) override {
+    ++reads;
+    return stored;
+  }
   SubmitStatus submit_progress(std::string_view /*key*/, NullableBytes record, Tag tag) override {
     if (!progress_room) return SubmitStatus::full;
     progress.emplace_back(record.value());

@@ -47,7 +47,7 @@ class SupervisorBench {
   }
 
   // `turn` is called at each turn of the loop.
-  ExitCode run(std::function<void(HeldSink&)> turn) {
+  ExitCode run(std::function<void(HeldSink&)> turn, StoredProgress::State progress = {}) {
     HeldSink* sink = nullptr;
     OutboxRouter router(config.outboxes);
     StatusBoard board(clock.wall());
@@ -55,6 +55,7 @@ class SupervisorBench {
     const auto make_sink = [&] {
       auto made = std::make_unique<HeldSink>();
       sink = made.get();
+      sink->stored.state = progress;
       return made;
     };
     Supervisor supervisor({config, router, metrics, board, clock, make_sink, signals_, [&] { return config.postgres; },
@@ -65,6 +66,8 @@ class SupervisorBench {
                           1);
     return supervisor.run(false);
   }
+
+  void stop_server() { server_.stop(); }
 
   Config config;
   ForwardClock clock;
@@ -155,6 +158,48 @@ TEST_CASE("signals that come at once are one, and one that comes later ends the 
   CHECK(code == ExitCode::terminated);
   CHECK(stage == ending);
   CHECK_THAT(bench.log.read_some(), ContainsSubstring("second signal"));
+}
+
+TEST_CASE("a server that goes away while the relay drains is not waited for") {
+  SupervisorBench bench({relation_frame(), begin_frame(Lsn{1992}, 7), insert_frame("1", "k", "v")});
+  std::string told;
+  enum { streaming, draining, alone, acknowledged } stage = streaming;
+  const auto code = bench.run([&](HeldSink& sink) {
+    told += bench.log.read_some();
+    if (stage == streaming && !sink.held().empty()) {
+      ::raise(SIGTERM);
+      stage = draining;
+    } else if (stage == draining && told.find("draining") != std::string::npos) {
+      bench.stop_server();
+      stage = alone;
+    } else if (stage == alone && told.find("reconnecting") != std::string::npos) {
+      sink.ack_all();  // in flight until now
+      stage = acknowledged;
+    }
+  });
+  told += bench.log.read_some();
+  CHECK(code == ExitCode::terminated);
+  CHECK(stage == acknowledged);
+  CHECK_THAT(told, ContainsSubstring("drain_timeout") && !ContainsSubstring("second signal"));
+}
+
+TEST_CASE("a progress record that is long in coming does not count as the server's silence") {
+  SupervisorBench bench;
+  bool waited = false;
+  bench.run(
+      [&](HeldSink& sink) {
+        while (sink.progress_under_way()) sink.answer_progress(DeliveryStatus::persisted);
+        if (sink.reads > 0 && !std::exchange(waited, true)) {
+          bench.clock.forward(seconds(15));
+          sink.stored.state = StoredProgress::State::ready;
+        }
+        if (sink.held().empty()) return;
+        sink.ack_all();
+        ::raise(SIGTERM);
+      },
+      StoredProgress::State::pending);
+  CHECK(waited);
+  CHECK_THAT(bench.log.read_some(), ContainsSubstring("streaming_started") && !ContainsSubstring("no answer"));
 }
 
 }  // namespace
