@@ -37,7 +37,12 @@ void Supervisor::report(Instant now) {
     metrics.slot_safe_bytes.clear();
   }
   report_wal_status();
-  if (!relay_ || phase_ == Phase::standby) metrics.oldest_unconfirmed_commit.clear();
+  if (!relay_) {
+    metrics.oldest_unconfirmed_commit.clear();
+    metrics.in_flight_events.set(0);
+    metrics.in_flight_bytes.set(0);
+    metrics.backpressure.stop(now);
+  }
   report_statistics(now);
   report_sink(now);
   report_stall(now);

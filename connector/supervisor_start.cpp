@@ -44,6 +44,7 @@ bool Supervisor::slot_is_usable(const ServerFacts& facts) {
       // Our own connection that broke: the server has not noticed yet. No other instance is at work, so we are not
       // ready.
       if (facts.slot && facts.slot->active_pid == own_walsender_) return false;
+      give_way();
       if (phase_ != Phase::standby) {
         told_.clear();
         log_info("standby", verdict.reason, {{"slot", postgres.slot}});
@@ -67,6 +68,14 @@ bool Supervisor::slot_is_usable(const ServerFacts& facts) {
       return false;
   }
   return false;
+}
+
+// Another instance delivers from where the slot stands, and moves the progress record: to go on later with what this
+// one knew, or to send what it still holds, would be to repeat that.
+void Supervisor::give_way() {
+  if (!relay_) return;
+  relay_.reset();
+  if (sink_->in_flight_events() > 0) renew_sink();
 }
 
 // A table that goes missing later is told, and does not stop the others. At the first session it is a mistyped name as

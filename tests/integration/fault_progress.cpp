@@ -11,6 +11,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/kafka_broker.h"
 #include "tests/support/shared_servers.h"
+#include "tests/support/tcp_proxy.h"
 #include "tests/support/wait.h"
 
 namespace walrelay::test {
@@ -115,6 +116,39 @@ TEST_CASE("what the record covers is not published again after a crash of server
   CHECK(comparison.exact());
   CHECK(outbox.wait_confirmed());
   CHECK_THAT(relay.log(), ContainsSubstring("progress_met") && ContainsSubstring("events=500"));
+}
+
+TEST_CASE("a relay that was overtaken goes on from the record, and not from what it knew") {
+  constexpr auto kTimeout = seconds(2);
+  PostgresServer server(ServerSettings{{"wal_sender_timeout", "2s"}});
+  TcpProxy path(server.port());
+  Outbox outbox(server.dsn(), server.dsn(), unique_name(), shared_kafka());
+  const auto configuration = outbox.configuration(fmt::format("progress_topic = \"{}.progress\"", outbox.name()));
+  const auto dsn = fmt::format("postgres.dsn=host=127.0.0.1 port={} dbname=postgres user=postgres", path.port());
+  RelayProcess overtaken(configuration, {"--set", dsn});
+  INFO(overtaken.log());
+  REQUIRE(overtaken.wait_ready());
+  outbox.insert(50);
+  REQUIRE(outbox.wait_confirmed());
+  outbox.session().exec("CHECKPOINT");  // the slot on disk stands here
+  {
+    RelayProcess other(configuration);
+    REQUIRE(other.wait_ready());
+    path.freeze();
+    REQUIRE(wait_until(5 * kTimeout, [&] { return count_of(other.log(), "streaming_started") == 1; }));
+    REQUIRE(wait_until(5 * kTimeout, [&] { return count_of(overtaken.log(), "standby") == 1; }));
+    outbox.insert(500);
+    REQUIRE(outbox.wait_confirmed());
+    other.process().signal(SIGKILL);
+    server.crash();
+  }
+  server.start();
+  CHECK(wait_until(seconds(20), [&] { return count_of(overtaken.log(), "streaming_started") == 2; }));
+  outbox.insert(50);
+  const auto comparison = outbox.compare();
+  INFO(comparison.text());
+  CHECK(comparison.exact());
+  CHECK_THAT(overtaken.log(), ContainsSubstring("progress_met") && ContainsSubstring("events=500"));
 }
 
 TEST_CASE("the progress topic is made compacted, and a record comes before each confirmation") {
