@@ -40,12 +40,12 @@ TEST_CASE("making a slot behind an open transaction tells whom it waits for, and
   blocker.exec("BEGIN; INSERT INTO junk VALUES ('open')");
   const auto pid = blocker.value("SELECT pg_backend_pid()");
 
-  const auto made =
-      make(database.dsn(), database.name(), {milliseconds(200), milliseconds(10'000), milliseconds(1'500)});
-  REQUIRE(made.reports.size() == 1);
-  CHECK_THAT(made.reports[0], ContainsSubstring("pid " + pid));
-  CHECK_THAT(made.reports[0], ContainsSubstring("forgotten_job"));
-  CHECK_THAT(made.reports[0], ContainsSubstring("idle in transaction"));
+  const auto made = make(database.dsn(), database.name(), {milliseconds(200), milliseconds(200), milliseconds(3'000)});
+  REQUIRE(made.reports.size() > 1);
+  const auto& last = made.reports.back();  // before it there may have been another test's transaction in the way
+  CHECK_THAT(last, ContainsSubstring("pid " + pid));
+  CHECK_THAT(last, ContainsSubstring("forgotten_job"));
+  CHECK_THAT(last, ContainsSubstring("idle in transaction"));
   CHECK_THAT(made.error, ContainsSubstring("nothing was left behind"));
   CHECK_THAT(made.error, ContainsSubstring("pid " + pid));
   blocker.exec("ROLLBACK");
