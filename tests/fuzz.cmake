@@ -4,7 +4,7 @@
 if(NOT WALRELAY_FUZZ)
   return()
 endif()
-set(WALRELAY_FUZZ_SECONDS 20 CACHE STRING "How long each fuzzer runs under ctest")
+set(WALRELAY_FUZZ_SECONDS 30 CACHE STRING "How long each fuzzer runs under ctest")
 
 foreach(library decoder decoder_test_support)
   target_compile_options(${library} PRIVATE -fsanitize=fuzzer-no-link)

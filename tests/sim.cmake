@@ -4,7 +4,8 @@ add_library(sim_world OBJECT sim/sim_broker.cpp sim/sim_server.cpp sim/sim_world
 walrelay_options(sim_world)
 target_link_libraries(sim_world PUBLIC connector)
 
-walrelay_test(sim_tests sim TIMEOUT 600 SOURCES sim/relay_sim.cpp $<TARGET_OBJECTS:sim_world> LIBRARIES connector)
+# They compute for as long as others wait: COST starts them first.
+walrelay_test(sim_tests sim TIMEOUT 600 PROPERTIES COST 1000 SOURCES sim/relay_sim.cpp $<TARGET_OBJECTS:sim_world> LIBRARIES connector)
 
 # Deliberate faults that the simulation has to catch, each in a program of its own: the mutated object is linked before
 # the library that has the right one. Once is enough: not under sanitizers.
@@ -25,7 +26,7 @@ function(walrelay_mutant name file)
     DEPENDS ${mutants_script} ${PROJECT_SOURCE_DIR}/${file} VERBATIM)
   add_executable(mutant_${name} ${mutated} $<TARGET_OBJECTS:sim_world> $<TARGET_OBJECTS:sim_seeds_main>)
   walrelay_options(mutant_${name})
-  target_compile_options(mutant_${name} PRIVATE -w -O1)
+  target_compile_options(mutant_${name} PRIVATE -w -O1 -g0)
   target_link_libraries(mutant_${name} PRIVATE connector)
   add_test(NAME "sim: the mutant ${name} is caught"
            COMMAND Python3::Interpreter ${mutants_script} catch $<TARGET_FILE:mutant_${name}>)
