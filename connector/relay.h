@@ -91,7 +91,7 @@ class Relay {
   // Reading stops until the answer comes.
   [[nodiscard]] const std::optional<UnresolvedRelation>& unresolved() const { return unresolved_; }
   void resolve(const std::optional<std::string>& ancestor);
-  // The catalog does not have it any more: its rows stay rejections.
+  // The catalog does not tell any more: its rows stay rejections.
   void cannot_resolve();
 
   // What the server may be told: at most the frontier, no more than the progress record covers, and than what has been

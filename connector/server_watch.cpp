@@ -35,13 +35,21 @@ WHERE NOT EXISTS (
   JOIN pg_class ac ON ac.oid = a.oid JOIN pg_namespace an ON an.oid = ac.relnamespace
   WHERE t.pubname = $1::name AND an.nspname = o.schema AND ac.relname = o.name))";
 
+// A partition that has been detached since its row was written: it is not published any more, and has all columns of a
+// configured root.
 constexpr const char* kAncestrySql = R"(
-SELECT c.oid IS NOT NULL AS known, (
-  SELECT o.ordinal FROM pg_partition_ancestors(c.oid) a
-  JOIN pg_class ac ON ac.oid = a.relid JOIN pg_namespace an ON an.oid = ac.relnamespace
-  JOIN unnest($2::text[], $3::text[]) WITH ORDINALITY AS o(schema, name, ordinal) ON an.nspname = o.schema AND ac.relname = o.name
-  LIMIT 1) AS ordinal
-FROM (SELECT $1::oid AS oid) q LEFT JOIN pg_class c ON c.oid = q.oid)";
+WITH configured AS (
+  SELECT c.oid, c.relkind, o.ordinal FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS o(schema, name, ordinal)
+  JOIN pg_namespace n ON n.nspname = o.schema JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = o.name)
+SELECT c.oid IS NOT NULL AND (a.ordinal IS NOT NULL OR d.published OR NOT d.like_a_partition) AS known, a.ordinal
+FROM (SELECT $1::oid AS oid) q LEFT JOIN pg_class c ON c.oid = q.oid LEFT JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN LATERAL (SELECT ordinal FROM pg_partition_ancestors(c.oid) a JOIN configured r ON r.oid = a.relid LIMIT 1) a ON true
+CROSS JOIN LATERAL (SELECT
+  EXISTS (SELECT FROM pg_publication_tables t
+          WHERE t.pubname = $4::name AND t.schemaname = n.nspname AND t.tablename = c.relname) AS published,
+  EXISTS (SELECT FROM configured r WHERE r.relkind = 'p' AND NOT EXISTS (
+    SELECT attname FROM pg_attribute WHERE attrelid = r.oid AND attnum > 0 AND NOT attisdropped
+    EXCEPT SELECT attname FROM pg_attribute WHERE attrelid = c.oid AND NOT attisdropped)) AS like_a_partition) d)";
 
 // One row of a result, by column name.
 class AnswerRow {
@@ -132,6 +140,7 @@ void ServerWatch::ask_next(Instant now) {
     looked_up_ = *wanted;
     auto parameters = names_as_arrays();
     parameters.insert(parameters.begin(), std::to_string(looked_up_));
+    parameters.push_back(publication_);
     ask(Question::ancestry, kAncestrySql, parameters);
   } else if (!table_look_) {
     ask(Question::tables, kColumnsSql, names_as_arrays());

@@ -51,7 +51,7 @@ struct ServerFacts {
 // What the catalog says of a relation that the stream named.
 struct Ancestry {
   RelationId relation_id = 0;
-  bool exists = false;
+  bool known = false;                   // false: it was dropped, or may be a partition that was detached
   std::optional<std::string> ancestor;  // the configured table that it is a partition of
 };
 

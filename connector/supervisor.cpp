@@ -155,7 +155,7 @@ void Supervisor::resolve_relation() {
   }
   const auto answer = watch_.take_ancestry();
   if (!answer || answer->relation_id != unresolved->relation_id) return;
-  if (answer->exists) {
+  if (answer->known) {
     relay_->resolve(answer->ancestor);
   } else {
     relay_->cannot_resolve();

@@ -53,7 +53,7 @@ struct OutboxRouter::State {
   std::vector<Outbox> outboxes;
   RelationCache relations;
   std::unordered_map<RelationId, BoundRelation> bound;
-  std::unordered_map<RelationId, std::size_t> seen_by_name;  // outboxes, over all sessions
+  std::unordered_map<RelationId, std::size_t> known;  // outboxes, over all sessions
   EventFiller filler;
   Rejection rejection;  // of rows that belong to no outbox yet
 
@@ -77,8 +77,9 @@ struct OutboxRouter::State {
     rejection.reason =
         relation
             ? fmt::format(
-                  "table {} is published but is no [[outbox]], and what it is a partition of cannot be found out any "
-                  "more; let the publication use publish_via_partition_root, or give the table an [[outbox]]",
+                  "table {} is published but is no [[outbox]], and what it was a partition of cannot be found out any "
+                  "more, as it was dropped or detached; attach it again, and let the publication use "
+                  "publish_via_partition_root",
                   relation->name)
             : fmt::format(
                   "the server sent a row of relation {} without describing it; this is an error of the server or of "
@@ -107,18 +108,18 @@ void OutboxRouter::reset() {
   state_->bound.clear();
 }
 
-// A table keeps its outbox even if it is renamed: it is the same table, and its rows are still wanted.
+// A table keeps its outbox even if it is renamed, or detached from the root that it was found by: it is the same table,
+// and its rows are still wanted.
 RelationUse OutboxRouter::relation(const RelationMessage& message) {
   const auto& described = state_->relations.store(message);
   auto& bound = state_->bound[message.relation_id];
   const auto by_name = state_->find(described.name, false);
   if (by_name) {
-    state_->seen_by_name[message.relation_id] = *by_name;
+    state_->known[message.relation_id] = *by_name;
     return state_->bind_to(*by_name, described, bound);
   }
-  if (bound.use == RelationUse::outbox) return state_->bind_to(bound.outbox, described, bound);
-  if (const auto seen = state_->seen_by_name.find(message.relation_id); seen != state_->seen_by_name.end())
-    return state_->bind_to(seen->second, described, bound);
+  if (const auto known = state_->known.find(message.relation_id); known != state_->known.end())
+    return state_->bind_to(known->second, described, bound);
   bound.use = RelationUse::unknown;  // what was ignored may have become a partition
   return bound.use;
 }
@@ -128,9 +129,9 @@ RelationUse OutboxRouter::resolve(RelationId relation_id, const std::optional<st
   if (!described) return RelationUse::unknown;
   auto& bound = state_->bound[relation_id];
   const auto outbox = ancestor ? state_->find(*ancestor, false) : std::nullopt;
-  if (outbox) return state_->bind_to(*outbox, *described, bound);
-  bound.use = RelationUse::ignored;
-  return bound.use;
+  if (!outbox) return bound.use = RelationUse::ignored;
+  state_->known[relation_id] = *outbox;
+  return state_->bind_to(*outbox, *described, bound);
 }
 
 Routed OutboxRouter::route(const InsertMessage& insert, std::int64_t commit_time) {

@@ -61,8 +61,8 @@ class OutboxRouter {
   OutboxRouter& operator=(OutboxRouter&&) noexcept;
   ~OutboxRouter();
 
-  // Forgets what relations look like: the server describes them again in a new session. Which outbox a table was, by
-  // its name, is remembered with its id.
+  // Forgets what relations look like: the server describes them again in a new session. Which outbox a table was is
+  // remembered with its id, also because a session that goes on in a transaction has to find the same events in it.
   void reset();
 
   // Binds the mapping to the columns by name. A mapped column that is missing makes each row of the table a rejection.

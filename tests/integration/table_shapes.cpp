@@ -113,6 +113,35 @@ TEST_CASE("a partitioned outbox arrives alike with and without its root's name, 
   CHECK(relay.stop() == ExitStatus{143, 0});
 }
 
+// Without the root's name in the stream only the catalog knows a partition, and it forgets one that is detached.
+TEST_CASE("rows of a partition that is detached before they are read are not passed over", "[versions]") {
+  OutboxCase outbox;
+  outbox.exec(
+      "CREATE TABLE outbox (n int, day date, payload text) PARTITION BY RANGE (day);"
+      "CREATE TABLE outbox_old PARTITION OF outbox FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');"
+      "CREATE TABLE outbox_new PARTITION OF outbox FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');"
+      "CREATE TABLE other (n int, day date)");
+  outbox.exec(
+      fmt::format("CREATE PUBLICATION \"{}\" FOR TABLE outbox, other WITH (publish = 'insert')", outbox.name()));
+  outbox.add_outbox(plain_outbox("public.outbox", outbox.name()));
+  outbox.init();
+  outbox.exec("INSERT INTO other VALUES (1, '2026-01-09')");
+  outbox.exec("INSERT INTO outbox VALUES (1, '2026-01-10', 'one')");
+  const auto commit = outbox.wal_position();
+  outbox.exec(fmt::format("ALTER PUBLICATION \"{}\" DROP TABLE other", outbox.name()));
+  outbox.exec("ALTER TABLE outbox DETACH PARTITION outbox_old");
+
+  const auto refused = outbox.run("run", {"--drain"});
+  INFO(refused.errors);
+  CHECK(refused.status == 4);
+  CHECK_THAT(refused.errors, ContainsSubstring("public.outbox_old") && ContainsSubstring("attach"));
+  CHECK_FALSE(outbox.confirmed_reaches(commit));
+
+  outbox.exec("ALTER TABLE outbox ATTACH PARTITION outbox_old FOR VALUES FROM ('2026-01-01') TO ('2026-02-01')");
+  outbox.drain();
+  CHECK(OutboxCase::values(outbox.name()) == Values{"one"});
+}
+
 TEST_CASE("columns may be added, dropped and put elsewhere while the relay runs", "[versions]") {
   ChangingOutbox outbox;
   RelayProcess relay(outbox.configuration());

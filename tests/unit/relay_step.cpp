@@ -90,6 +90,27 @@ TEST_CASE("a new session goes on in the middle of the transaction that the last 
   CHECK(bench.relay.confirmed() == Lsn{1100});
 }
 
+// Its events are counted over by their number: what was an event before has to be one again.
+TEST_CASE("a partition that is detached between two sessions costs the transaction that they share no event") {
+  RelayBench bench;
+  for (int session = 0; session < 2; ++session) {
+    bench.source->add(begin_frame(Lsn{1092}, 7));
+    bench.source->add(relation_frame(kOtherRelation, "partition_of_outbox"));
+    bench.step();
+    const auto ancestor = session == 0 ? std::optional<std::string>("public.outbox") : std::nullopt;
+    if (bench.relay.unresolved()) bench.relay.resolve(ancestor);
+    bench.source->add(insert_frame("1", "k", "a", kOtherRelation));
+    if (session == 0) bench.source->close(SourceEnd::connection_lost);
+    bench.step();
+    if (session == 0) bench.connect();
+  }
+  bench.source->add(insert_frame("2", "k", "b"));
+  bench.source->add(commit_frame(Lsn{1092}, Lsn{1100}));
+  bench.step();
+  REQUIRE(bench.sink.held().size() == 2);
+  CHECK(bench.sink.value(1) == "b");
+}
+
 TEST_CASE("a new session that begins with another transaction than the one broken off is another history") {
   RelayBench bench;
   bench.source->add(begin_frame(Lsn{1092}, 7));
