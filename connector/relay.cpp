@@ -50,8 +50,9 @@ StepResult Relay::step(Instant now) {
   wall_ = clock_.wall();
   StepResult work;
   work.deliveries = collect();
+  if (source_ != nullptr && end_ == RelayEnd::none && status_.expired(now)) stop_at_expiry();
   submit_dead_letters();
-  if (blocked_event_) submit(*blocked_event_);
+  if (blocked_event_ && end_ == RelayEnd::none) submit(*blocked_event_);
   if (source_ != nullptr) {
     work.frames = receive_frames(now, work.drained_source);
   }
@@ -394,6 +395,16 @@ void Relay::check_ends() {
   } else if (drain_deadline_ && drain_finished()) {
     stop(RelayEnd::drained, "");
   }
+}
+
+// A process that was suspended, or a host that was too busy: what lies in the socket may have been delivered by another
+// instance, and newer events of its keys with it.
+void Relay::stop_at_expiry() {
+  stop(
+      RelayEnd::session_expired,
+      fmt::format("this process sent the server nothing for its wal_sender_timeout ({} ms): leaving the session, which "
+                  "the server has given up, unread; was the process suspended, or the host overloaded?",
+                  std::chrono::duration_cast<std::chrono::milliseconds>(status_.timeout()).count()));
 }
 
 void Relay::stop(RelayEnd why, std::string reason) {

@@ -35,6 +35,7 @@ enum class RelayEnd : std::uint8_t {
   none,
   source_ended,      // see Source::end(): a new session may go on
   protocol,          // bytes that are not understood, or out of order: a new session may go on
+  session_expired,   // the server must have ended the session: a new one may go on
   other_history,     // the stream does not go on where the last session stopped: needs a new relay
   gap,               // the server's log is not the one of which the progress record tells
   progress_refused,  // the progress record cannot be written
@@ -171,6 +172,7 @@ class Relay {
   void halt(const Rejection& rejection, const DeliveryTag& tag, const std::string& name);
   [[nodiscard]] std::string name_of(const FailedEvent& failed, const DeliveryTag& tag) const;
   void check_ends();
+  void stop_at_expiry();
   [[nodiscard]] bool drain_finished() const;
   void send_status();
   [[nodiscard]] PgTime oldest_unconfirmed_commit() const;

@@ -19,8 +19,10 @@ class StatusPolicy {
   void start(Instant now, std::chrono::milliseconds wal_sender_timeout) {
     interval_ =
         wal_sender_timeout.count() > 0 ? std::min<Duration>(wal_sender_timeout / 3, kIntervalMax) : kIntervalMax;
+    timeout_ = wal_sender_timeout;
     due_ = now;
     sent_ = Lsn{};
+    sent_at_ = now;
   }
 
   void at_once(Instant now) { due_ = std::min(due_, now); }
@@ -32,17 +34,26 @@ class StatusPolicy {
 
   void sent(Lsn position, Instant now) {
     sent_ = position;
+    sent_at_ = now;
     due_ = now + interval_;
   }
+
+  // The server's wal_sender_timeout.
+  [[nodiscard]] Duration timeout() const { return timeout_; }
+  // The server has waited for an update for as long as it does. It has ended the session then, whatever still comes of
+  // it, and the slot may be another instance's.
+  [[nodiscard]] bool expired(Instant now) const { return timeout_ > Duration::zero() && now - sent_at_ >= timeout_; }
 
   [[nodiscard]] Instant due() const { return due_; }
   // The position in the last update; invalid before the first one.
   [[nodiscard]] Lsn last_sent() const { return sent_; }
 
  private:
+  Duration timeout_{};
   Duration interval_ = kIntervalMax;
   Instant due_{};
   Lsn sent_{};
+  Instant sent_at_{};
 };
 
 }  // namespace walrelay

@@ -203,6 +203,7 @@ void Supervisor::handle_relay_end(Instant now) {
     case RelayEnd::source_ended:
       return source_ended(now);
     case RelayEnd::protocol:
+    case RelayEnd::session_expired:
       end_session();
       return back_off(why, now);
     case RelayEnd::other_history:
