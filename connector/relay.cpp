@@ -20,7 +20,8 @@ Relay::Relay(RelayOptions options, OutboxRouter& router, Sink& sink, RelayMetric
       frontier_(confirmed),
       progress_(options_.progress),
       covered_(options_.covered),
-      written_(confirmed) {
+      written_(confirmed),
+      last_progress_(clock.now()) {
   WALRELAY_INVARIANT(confirmed.valid());
   if (write_back_ != nullptr) write_back_->restart(confirmed);
 }

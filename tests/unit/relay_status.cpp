@@ -77,6 +77,18 @@ TEST_CASE("what is left of a session is not read once the server, unheard for wa
   CHECK(bench.sink.held().size() == 1);
 }
 
+TEST_CASE("what an earlier relay has in flight does not make its successor look stalled") {
+  RelayBench bench;
+  bench.transaction(1100, {"a"});
+  bench.step();
+  Relay successor({}, bench.router, bench.sink, bench.metrics, bench.clock, Lsn{1000}, 2);
+  successor.step(bench.clock.now());
+  CHECK(successor.stalled_for(bench.clock.now()) == Duration::zero());
+  bench.clock.advance(5s);
+  successor.step(bench.clock.now());
+  CHECK(successor.stalled_for(bench.clock.now()) == 5s);
+}
+
 TEST_CASE("a relay is stalled by the time since the last delivery, only while something waits for the sink") {
   RelayBench bench;
   bench.step(50s);
