@@ -137,10 +137,22 @@ void Supervisor::take_signals(Instant now) {
 // ---- while streaming ------------------------------------------------------------------------------------------------
 
 void Supervisor::stream(Instant now) {
+  look_for_progress(now);
   if (relay_->end() != RelayEnd::none) return handle_relay_end(now);
   resolve_relation();
   check_drain_target(now);
   make_way(now);
+}
+
+// A session that ends before it has brought anything is not a reason to begin the next one at full speed.
+void Supervisor::look_for_progress(Instant now) {
+  if (!fresh_session_) return;
+  const bool moved =
+      relay_->resume_position() != fresh_session_->position || relay_->events_half_received() != fresh_session_->events;
+  if (!moved && now - fresh_session_->at < kSessionProved) return;
+  fresh_session_.reset();
+  backoff_.reset();
+  told_.clear();
 }
 
 void Supervisor::resolve_relation() {

@@ -52,6 +52,7 @@ class Supervisor {
   static constexpr Duration kLossReadMax = std::chrono::seconds(3);
   static constexpr Duration kSleepMax = std::chrono::seconds(1);               // also the heartbeat's longest pause
   static constexpr Duration kSignalsInterval = std::chrono::milliseconds(50);  // where the loop does not wait for them
+  static constexpr Duration kSessionProved = std::chrono::seconds(10);         // by its age, if it brings nothing
   static constexpr Duration kAcksWait = std::chrono::milliseconds(5);  // what is known of an ack too late, at most
 
   // A second signal sooner than this is the first one: timeout(1) sends it to the process and to its group.
@@ -73,6 +74,13 @@ class Supervisor {
     waiting_for_sink,  // disconnected, so as not to be in the server's way
   };
 
+  // Where a session found the relay.
+  struct SessionStart {
+    Instant at;
+    Lsn position;
+    std::uint64_t events = 0;  // of a transaction that was cut
+  };
+
   void step(Instant now);
   [[nodiscard]] bool unread() const;
   [[nodiscard]] bool settled() const;
@@ -90,6 +98,7 @@ class Supervisor {
   void new_relay(RelayOptions options);
   void start_stream();
   void begin_streaming(Instant now);
+  void look_for_progress(Instant now);
   void stream(Instant now);
   void handle_relay_end(Instant now);
   void source_ended(Instant now);
@@ -128,8 +137,9 @@ class Supervisor {
   std::unique_ptr<Sink> sink_;
   std::unique_ptr<Relay> relay_;
   std::unique_ptr<ReplicationSource> source_;
-  std::optional<ServerHistory> history_;  // that relay_ belongs to
-  Lsn slot_position_;                     // asked for before the progress record is
+  std::optional<ServerHistory> history_;       // that relay_ belongs to
+  std::optional<SessionStart> fresh_session_;  // until it has proved itself
+  Lsn slot_position_;                          // asked for before the progress record is
   std::uint16_t epoch_ = 0;
   Backoff backoff_;
   Backoff sink_backoff_;

@@ -214,8 +214,7 @@ void Supervisor::start_stream() {
 
 void Supervisor::begin_streaming(Instant now) {
   relay_->begin_session(*source_, watch_.sender_timeout(), now);
-  backoff_.reset();
-  told_.clear();
+  fresh_session_ = SessionStart{now, relay_->resume_position(), relay_->events_half_received()};
   own_walsender_ = source_->backend_pid();
   gap_seen_ = false;
   enter(Phase::streaming, RelayState::streaming);

@@ -69,6 +69,13 @@ class SupervisorBench {
 
   void stop_server() { server_.stop(); }
 
+  [[nodiscard]] std::size_t logged(std::string_view event) {
+    lines_ += log.read_some();
+    std::size_t count = 0;
+    for (auto at = lines_.find(event); at != std::string::npos; at = lines_.find(event, at + 1)) ++count;
+    return count;
+  }
+
   Config config;
   ForwardClock clock;
   CaughtLog log{{}};
@@ -76,6 +83,7 @@ class SupervisorBench {
  private:
   SignalFd signals_;  // before the server's thread
   FakePostgres server_;
+  std::string lines_;
   Instant give_up_ = clock.now() + seconds(20);
 };
 
@@ -200,6 +208,18 @@ TEST_CASE("a progress record that is long in coming does not count as the server
       StoredProgress::State::pending);
   CHECK(waited);
   CHECK_THAT(bench.log.read_some(), ContainsSubstring("streaming_started") && !ContainsSubstring("no answer"));
+}
+
+TEST_CASE("a stream that fails each time before it has brought anything is begun again ever more slowly") {
+  SupervisorBench bench({xlog_frame("no message")});
+  const Instant begin = bench.clock.now();
+  bench.run([&](HeldSink&) {
+    if (bench.clock.now() - begin >= seconds(2)) ::raise(SIGTERM);
+  });
+  const auto begun = bench.logged("streaming_started");
+  CHECK(begun >= 3);
+  CHECK(begun <= 7);
+  CHECK(bench.logged("reconnecting") == 1);
 }
 
 }  // namespace
