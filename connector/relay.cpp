@@ -40,7 +40,9 @@ void Relay::begin_session(Source& source, std::chrono::milliseconds wal_sender_t
 
 void Relay::end_session() {
   source_ = nullptr;
-  if (end_ == RelayEnd::source_ended || end_ == RelayEnd::protocol) stop(RelayEnd::none, "");  // was the session's
+  const bool of_session =
+      end_ == RelayEnd::source_ended || end_ == RelayEnd::protocol || end_ == RelayEnd::session_expired;
+  if (of_session) stop(RelayEnd::none, "");
   blocked_event_.reset();  // its bytes go with the frame; the next session sends them again
   unresolved_.reset();
   publish_lag();

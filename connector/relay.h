@@ -75,7 +75,7 @@ class Relay {
         Lsn confirmed, std::uint16_t epoch);
 
   void begin_session(Source& source, std::chrono::milliseconds wal_sender_timeout, Instant now);
-  // After it no source is touched; deliveries are still collected.
+  // After it no source is touched; deliveries are still collected. If only the session had ended, end() is none again.
   void end_session();
 
   StepResult step(Instant now);

@@ -78,7 +78,7 @@ void Supervisor::step(Instant now) {
   // Without a relay the sink is still to take in its errors and answers, or a standby would not know that it is there.
   work_ = relay_ ? relay_->step(now) : StepResult{.deliveries = sink_->collect(kCollectedMax).size()};
   if (write_back_) write_back_->send(now, phase_ == Phase::streaming);
-  if (signal_ && phase_ != Phase::streaming && phase_ != Phase::finishing) return drain_without_server();
+  if (end_without_stream()) return;
   switch (phase_) {
     case Phase::waiting:
     case Phase::standby:
@@ -103,6 +103,27 @@ void Supervisor::step(Instant now) {
     case Phase::waiting_for_sink:
       return wait_for_sink(now);
   }
+}
+
+// What a relay comes to without a session does not wait for one. (A drain up to a position does: the server is to be
+// told of it.) True: there is nothing else to do in this step.
+bool Supervisor::end_without_stream() {
+  if (phase_ == Phase::streaming || phase_ == Phase::finishing) return false;
+  const RelayEnd end = relay_ ? relay_->end() : RelayEnd::none;
+  if (end == RelayEnd::poison) {
+    halt();
+  } else if (end == RelayEnd::progress_refused) {
+    stop(ExitCode::cannot_start, progress_refused(relay_->end_reason()));
+  } else if (signal_) {
+    drain_without_server();
+  }
+  return exit_ || signal_;
+}
+
+void Supervisor::halt() {
+  log_error("halted", relay_->end_reason());
+  parts_.board.set_last_error(relay_->end_reason(), parts_.clock.wall());
+  stop(ExitCode::poison, "");
 }
 
 // After an answer that reading waited for, what has come already is in libpq's buffer, where no descriptor tells of it.
@@ -231,9 +252,6 @@ void Supervisor::handle_relay_end(Instant now) {
     case RelayEnd::sink_fatal:  // first tell the server what is settled, so that no more than the rest is sent again
       return finish_session(Phase::backing_off, now);
     case RelayEnd::poison:
-      log_error("halted", why);
-      parts_.board.set_last_error(why, parts_.clock.wall());
-      exit_after_finish_ = ExitCode::poison;
       return finish_session(Phase::waiting, now);
     case RelayEnd::drained:
       tell_undrained();
@@ -314,7 +332,8 @@ void Supervisor::finish(Instant now) {
   const RelayEnd end = relay_->end();
   end_session();
   if (end == RelayEnd::sink_fatal) return replace_sink(relay_->end_reason());
-  if (end == RelayEnd::drained || end == RelayEnd::poison) return stop(exit_after_finish_, "");
+  if (end == RelayEnd::poison) return halt();
+  if (end == RelayEnd::drained) return stop(exit_after_finish_, "");
   if (after_finish_ == Phase::waiting_for_sink) return enter(Phase::waiting_for_sink, RelayState::waiting_for_sink);
   back_off("the server shuts down", now);
 }
@@ -329,10 +348,6 @@ void Supervisor::end_session() {
 
 void Supervisor::wait_for_sink(Instant now) {
   if (relay_->end() == RelayEnd::sink_fatal) return replace_sink(relay_->end_reason());
-  if (relay_->end() == RelayEnd::poison) return stop(ExitCode::poison, relay_->end_reason());
-  if (relay_->end() == RelayEnd::progress_refused) {
-    return stop(ExitCode::cannot_start, progress_refused(relay_->end_reason()));
-  }
   if (relay_->stalled_for(now) >= parts_.config.delivery.stall_disconnect) return;
   log_info("sink_back", "the sink acknowledges again", {{"in_flight", sink_->in_flight_events()}});
   watch_.refresh(now);

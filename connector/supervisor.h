@@ -82,6 +82,8 @@ class Supervisor {
   };
 
   void step(Instant now);
+  [[nodiscard]] bool end_without_stream();
+  void halt();
   [[nodiscard]] bool unread() const;
   [[nodiscard]] bool settled() const;
   void take_signals(Instant now);

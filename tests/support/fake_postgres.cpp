@@ -60,13 +60,16 @@ std::string columns_answer(const std::vector<std::string>& columns) {
   return rows(all);
 }
 
-const Row kFacts = {{"version", "150000"},     {"recovering", "f"},        {"position", "0/2000"},
-                    {"wal_level", "logical"},  {"database", "shop"},       {"sender_timeout", "60000"},
-                    {"slot_name", "relay"},    {"slot_type", "logical"},   {"temporary", "f"},
-                    {"active", "f"},           {"active_pid", "0"},        {"plugin", "pgoutput"},
-                    {"slot_database", "shop"}, {"wal_status", "reserved"}, {"confirmed_flush_lsn", "0/3E8"},
-                    {"synced", "f"},           {"retained", "0"},          {"safe_wal_size", "1"},
-                    {"pubname", "relay"},      {"pubinsert", "t"}};
+std::string facts(const std::string& confirmed) {
+  return rows({{{"version", "150000"},     {"recovering", "f"},        {"position", "0/2000"},
+                {"wal_level", "logical"},  {"database", "shop"},       {"sender_timeout", "60000"},
+                {"slot_name", "relay"},    {"slot_type", "logical"},   {"temporary", "f"},
+                {"active", "f"},           {"active_pid", "0"},        {"plugin", "pgoutput"},
+                {"slot_database", "shop"}, {"wal_status", "reserved"}, {"confirmed_flush_lsn", confirmed},
+                {"synced", "f"},           {"retained", "0"},          {"safe_wal_size", "1"},
+                {"pubname", "relay"},      {"pubinsert", "t"}}});
+}
+
 const Row kSystem = {{"systemid", "1"}, {"timeline", "1"}, {"xlogpos", "0/2000"}, {"dbname", "shop"}};
 
 const Row kPartition = {{"known", "t"}, {"ordinal", "1"}};  // whatever relation is asked about
@@ -125,7 +128,7 @@ class FakePostgres::Session {
       case 'Q':
         return has(body, "IDENTIFY_SYSTEM") ? send_all(rows({kSystem}) + ready()) : start_stream();
       case 'P':
-        answer_ = has(body, "pg_replication_slots") ? rows({kFacts})
+        answer_ = has(body, "pg_replication_slots") ? facts(Lsn{server_.confirmed_}.to_string())
                   : has(body, "AS known")           ? rows({kPartition})
                   : has(body, "attgenerated")       ? columns_answer(server_.columns_)
                                                     : no_row();

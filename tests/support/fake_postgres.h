@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "decoder/lsn.h"
+
 namespace walrelay::test {
 
 // Listens on 127.0.0.1, on a port picked by the kernel. The slot is "relay", the publication "relay", the database
@@ -24,6 +26,8 @@ class FakePostgres {
   [[nodiscard]] std::string dsn() const;
   // Closes every connection, and takes no more.
   void stop();
+  // Where the slot stands from now on, as another connection has confirmed.
+  void confirm(Lsn position) { confirmed_ = position.value; }
 
  private:
   class Session;
@@ -33,6 +37,7 @@ class FakePostgres {
   const std::vector<std::string> columns_;
   int listener_ = -1;
   std::uint16_t port_ = 0;
+  std::atomic<std::uint64_t> confirmed_{1000};
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

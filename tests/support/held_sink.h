@@ -20,6 +20,7 @@ class HeldSink final : public Sink {
   std::size_t room = 1000;           // in flight; beyond it submit() says full
   std::string reject_value;          // submit() rejects an event with this value
   std::optional<std::string> fatal;  // fatal_reason()
+  bool reachable = true;             // health()
 
   [[nodiscard]] const std::deque<Held>& held() const { return held_; }
   [[nodiscard]] std::string topic(std::size_t i) const { return held_.at(i).event.topic; }
@@ -93,7 +94,7 @@ class HeldSink final : public Sink {
   }
   [[nodiscard]] std::size_t in_flight_bytes() const override { return 0; }
   [[nodiscard]] std::optional<std::string> fatal_reason() const override { return fatal; }
-  [[nodiscard]] Health health() const override { return {}; }
+  [[nodiscard]] Health health() const override { return {reachable, reachable ? "" : "said by the test"}; }
 
  private:
   void report(std::size_t i, DeliveryStatus status) {

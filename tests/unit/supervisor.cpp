@@ -222,5 +222,30 @@ TEST_CASE("a stream that fails each time before it has brought anything is begun
   CHECK(bench.logged("reconnecting") == 1);
 }
 
+TEST_CASE("a relay that halts while the server is away ends without waiting for it") {
+  SupervisorBench bench;
+  const Instant begin = bench.clock.now();
+  const auto code = bench.run([&](HeldSink& sink) {
+    if (sink.held().empty()) return;
+    bench.stop_server();
+    if (bench.logged("reconnecting") > 0) sink.fail(0, FailureClass::too_large);
+  });
+  CHECK(code == ExitCode::poison);
+  CHECK(bench.clock.now() - begin < seconds(10));
+  CHECK(bench.logged("cannot be delivered") == 1);
+}
+
+TEST_CASE("a progress record that is refused while the server is away ends the relay, too") {
+  SupervisorBench bench;
+  const auto code = bench.run([&](HeldSink& sink) {
+    sink.stored.state = StoredProgress::State::ready;
+    if (!sink.held().empty()) sink.ack_all();
+    if (!sink.progress_under_way()) return;
+    bench.stop_server();
+    if (bench.logged("reconnecting") > 0) sink.answer_progress(DeliveryStatus::failed);
+  });
+  CHECK(code == ExitCode::cannot_start);
+}
+
 }  // namespace
 }  // namespace walrelay::test
