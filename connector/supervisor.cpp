@@ -348,7 +348,7 @@ void Supervisor::end_session() {
 
 void Supervisor::wait_for_sink(Instant now) {
   if (relay_->end() == RelayEnd::sink_fatal) return replace_sink(relay_->end_reason());
-  if (relay_->stalled_for(now) >= parts_.config.delivery.stall_disconnect) return;
+  if (relay_->stalled_for(now) >= parts_.config.delivery.stall_disconnect || !sink_->health().reachable) return;
   log_info("sink_back", "the sink acknowledges again", {{"in_flight", sink_->in_flight_events()}});
   watch_.refresh(now);
   facts_wanted_since_ = now;

@@ -247,5 +247,20 @@ TEST_CASE("a progress record that is refused while the server is away ends the r
   CHECK(code == ExitCode::cannot_start);
 }
 
+TEST_CASE("while no broker can be reached a relay stays disconnected, also with nothing in flight") {
+  SupervisorBench bench;
+  bench.config.delivery.stall_disconnect = milliseconds(200);
+  const Instant begin = bench.clock.now();
+  bench.run([&](HeldSink& sink) {
+    sink.reachable = bench.clock.now() - begin >= milliseconds(3500);
+    sink.room = sink.reachable ? 1 : 0;
+    if (sink.held().empty()) return;
+    sink.ack_all();
+    ::raise(SIGTERM);
+  });
+  CHECK(bench.logged("sink_stalled") == 1);
+  CHECK(bench.logged("sink_back") == 1);
+}
+
 }  // namespace
 }  // namespace walrelay::test
