@@ -95,6 +95,7 @@ class Supervisor {
   void connect(Instant now);
   void tell_loss(Instant now);
   void choose_relay();
+  void look_again();
   void read_progress();
   void on_gap(const std::string& gap);
   void new_relay(RelayOptions options);

@@ -152,10 +152,7 @@ void Supervisor::tell_loss(Instant now) {
 
 void Supervisor::choose_relay() {
   const auto& facts = watch_.facts();
-  if (!facts || !facts->slot) {  // gone in the meantime: ask again
-    source_.reset();
-    return enter(Phase::waiting, RelayState::connecting);
-  }
+  if (!facts || !facts->slot) return look_again();
   slot_position_ = facts->slot->confirmed;
   const ServerHistory& history = source_->history();
   const bool goes_on =
@@ -163,6 +160,15 @@ void Supervisor::choose_relay() {
   if (goes_on) return start_stream();
   enter(Phase::reading_progress, RelayState::connecting);
   read_progress();
+}
+
+// What was known of the slot is gone, or it has moved meanwhile, as another instance had it: then record and slot do
+// not belong together.
+void Supervisor::look_again() {
+  source_.reset();
+  watch_.refresh(parts_.clock.now());
+  facts_wanted_since_ = parts_.clock.now();
+  enter(Phase::waiting, RelayState::connecting);
 }
 
 void Supervisor::read_progress() {
@@ -177,6 +183,8 @@ void Supervisor::read_progress() {
     case StoredProgress::State::ready:
       break;
   }
+  const auto& facts = watch_.facts();
+  if (!facts || !facts->slot || facts->slot->confirmed != slot_position_) return look_again();
   const std::string& slot = parts_.config.postgres.slot;
   auto verdict = judge_progress(progress.records, slot, slot_position_, source_->history());
   if (!verdict.gap.empty()) return on_gap(verdict.gap);

@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "connector/progress_record.h"
 #include "tests/support/catch.h"
 #include "tests/support/caught_log.h"
 #include "tests/support/fake_postgres.h"
@@ -68,6 +69,7 @@ class SupervisorBench {
   }
 
   void stop_server() { server_.stop(); }
+  void confirm(Lsn position) { server_.confirm(position); }
 
   [[nodiscard]] std::size_t logged(std::string_view event) {
     lines_ += log.read_some();
@@ -260,6 +262,34 @@ TEST_CASE("while no broker can be reached a relay stays disconnected, also with 
   });
   CHECK(bench.logged("sink_stalled") == 1);
   CHECK(bench.logged("sink_back") == 1);
+}
+
+// Another one had the slot in between, and the record tells of what that one has published.
+TEST_CASE("a slot that has moved while the progress record was waited for is looked at again, and is no gap") {
+  SupervisorBench bench({keepalive_frame(Lsn{3000})});
+  const ProgressRecord record{.slot = "relay",
+                              .system_identifier = "1",
+                              .timeline = 1,
+                              .database = "shop",
+                              .position = Lsn{2000},
+                              .commit = CommitMark{Lsn{2000}, 7, 1}};
+  std::optional<Instant> moved;
+  bool ended = false;
+  const auto code = bench.run(
+      [&](HeldSink& sink) {
+        if (!moved && sink.reads > 0) {
+          bench.confirm(record.position);
+          moved = bench.clock.now();
+        }
+        if (moved && bench.clock.now() - *moved > milliseconds(1500)) {
+          sink.stored = {StoredProgress::State::ready, {to_json(record)}, ""};
+        }
+        if (!sink.progress.empty() && !std::exchange(ended, true)) ::raise(SIGTERM);
+        if (sink.progress_under_way()) sink.answer_progress(DeliveryStatus::persisted);
+      },
+      StoredProgress::State::pending);
+  CHECK(code == ExitCode::terminated);
+  CHECK(bench.logged("streaming_started") == 1);
 }
 
 }  // namespace
