@@ -188,6 +188,17 @@ TEST_CASE("router: a topic name that Kafka forbids is a failure of topic, the re
   }
 }
 
+// The reason goes into a text column (write-back) and a header, and the server refuses half a character.
+TEST_CASE("router: a reason quotes a long value up to a whole character") {
+  auto rules = plain_rules();
+  rules.topic = "{t}";
+  std::string name = "x";
+  for (int i = 0; i < 200; ++i) name += "ü";
+  const OneRow row(rules, {{"t"}, {"payload"}}, {name, "x"});
+  REQUIRE(row.routed.status == RouteStatus::rejected);
+  CHECK_THAT(row.routed.rejection->reason, ContainsSubstring("üü\""));
+}
+
 TEST_CASE("router: a row that stands where the last one stood is read anew") {
   auto rules = plain_rules();
   rules.key = "{payload/a}";
