@@ -38,11 +38,15 @@ target_link_libraries(shared_servers PRIVATE test_support)
 
 # The servers that the tests share are a fixture of ctest's: one start for all cases, though each case is a process of its own.
 add_test(NAME "servers: fetch Kafka" COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/support/kafka-jars ${kafka_jars})
+add_test(NAME "servers: archive Kafka's classes" COMMAND shared_servers archive)
 add_test(NAME "servers: start" COMMAND shared_servers start ${shared_servers_file})
 add_test(NAME "servers: stop" COMMAND shared_servers stop ${shared_servers_file})
 set_tests_properties("servers: fetch Kafka" PROPERTIES FIXTURES_SETUP kafka_jars LABELS integration TIMEOUT 900)
+set_tests_properties("servers: archive Kafka's classes" PROPERTIES FIXTURES_SETUP kafka_classes FIXTURES_REQUIRED kafka_jars
+                     LABELS integration TIMEOUT 180)
 # Some cases take PostgreSQL 17 for what it has; where the system has none, it is fetched below.
-set_tests_properties("servers: start" PROPERTIES FIXTURES_SETUP servers FIXTURES_REQUIRED "kafka_jars;postgresql_17"
+set_tests_properties("servers: start" PROPERTIES FIXTURES_SETUP servers
+                     FIXTURES_REQUIRED "kafka_jars;kafka_classes;postgresql_17"
                      LABELS integration TIMEOUT 180)
 set_tests_properties("servers: stop" PROPERTIES FIXTURES_CLEANUP servers LABELS integration TIMEOUT 60)
 

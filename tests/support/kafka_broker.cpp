@@ -48,8 +48,10 @@ std::string kafka_jars() {
   if (!std::filesystem::exists(directory)) {
     throw std::runtime_error(fmt::format("no Kafka in {}: run tests/support/kafka-jars {}", directory, directory));
   }
-  return directory;
+  return std::filesystem::canonical(directory);  // a JVM takes an archive only with the same path
 }
+
+std::string kafka_classes() { return kafka_jars() + "/classes.jsa"; }
 
 KafkaBroker::KafkaBroker(ServerSettings settings, std::vector<std::string> listeners, std::string host)
     : settings_(std::move(settings)), host_(std::move(host)) {
@@ -118,10 +120,13 @@ void KafkaBroker::launch() {
   if (broker_) past_log_ += broker_->output() + broker_->errors();
   broker_.reset();
   // Only the first, quick compiler: the broker is up sooner, and no test loads it for long.
-  broker_ = std::make_unique<Process>(
-      "java", std::vector<std::string>{"-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
-                                       "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", kafka_jars() + "/*",
-                                       "kafka.Kafka", directory_.file("server.properties")});
+  std::vector<std::string> arguments = {"-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+                                        "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"};
+  if (const auto classes = kafka_classes(); std::filesystem::exists(classes)) {
+    arguments.push_back("-XX:SharedArchiveFile=" + classes);
+  }
+  arguments.insert(arguments.end(), {"-cp", kafka_jars() + "/*", "kafka.Kafka", directory_.file("server.properties")});
+  broker_ = std::make_unique<Process>("java", arguments);
 }
 
 bool KafkaBroker::wait_started() {

@@ -79,4 +79,8 @@ void create_topic(const std::string& broker, const std::string& topic, int parti
 // The directory with Kafka's jars, for Java programs of its own: `java -cp "<this>/*" ...`.
 [[nodiscard]] std::string kafka_jars();
 
+// A file beside them: the classes of a running broker as a JVM archives them, with which a start takes half the time.
+// Brokers do without if it is not there. Made by `shared_servers archive`.
+[[nodiscard]] std::string kafka_classes();
+
 }  // namespace walrelay::test

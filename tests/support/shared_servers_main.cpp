@@ -2,6 +2,7 @@
 //   shared_servers start FILE           returns when both answer; FILE then holds their addresses
 //   shared_servers start FILE RUNNING   the same with the Kafka of another file's servers, which run longer
 //   shared_servers stop FILE
+//   shared_servers archive              makes the file of Kafka's classes, unless it is there
 // They also end when the process that called `start`, ctest, is gone: an interrupted run leaves nothing behind.
 
 #include <fcntl.h>
@@ -98,12 +99,30 @@ int stop(const std::string& file) {
   return wait_until(kStopMax, [&] { return kill(server, 0) != 0; }) ? 0 : 1;
 }
 
+// Nothing fails without it.
+int archive() {
+  try {
+    const auto file = kafka_classes();
+    if (std::filesystem::exists(file)) return 0;
+    const auto made = fmt::format("{}.{}", file, getpid());
+    setenv("JAVA_TOOL_OPTIONS", ("-XX:ArchiveClassesAtExit=" + made).c_str(), 1);
+    KafkaBroker broker;
+    create_topic(broker.address(), "t");
+    broker.stop();
+    std::filesystem::rename(made, file);  // whole or not at all
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "no archive of Kafka's classes: {}\n", error.what());
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
   const std::string verb = count >= 3 ? words[1] : "";
   if (verb == "start" && count <= 4) return start(words[2], count == 4 ? words[3] : "");
   if (verb == "stop" && count == 3) return stop(words[2]);
-  fmt::print(stderr, "usage: shared_servers start FILE [RUNNING] | stop FILE\n");
+  if (count == 2 && std::string(words[1]) == "archive") return archive();
+  fmt::print(stderr, "usage: shared_servers start FILE [RUNNING] | stop FILE | archive\n");
   return 2;
 }
