@@ -161,6 +161,11 @@ KafkaConfHandle make_kafka_conf(const KafkaProperties& properties) {
     }
     set_property(conf.get(), name, value);
   }
+  if (kafka_property(properties, "partitioner") == "random") {
+    throw SinkConfigError(
+        "sink.kafka: \"partitioner\" cannot be \"random\": events of one key would go to different partitions, where "
+        "their order is lost; remove it");
+  }
   const bool has_brokers = !kafka_bootstrap_servers(properties).empty();
   if (!has_brokers && kafka_property(properties, "test.mock.num.brokers").empty()) {
     throw SinkConfigError(

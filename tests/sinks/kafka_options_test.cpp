@@ -51,6 +51,13 @@ TEST_CASE("a property that is given replaces the default, the last of a name cou
   CHECK(kafka_conf_value(conf.get(), "partitioner") == "consistent_random");
 }
 
+TEST_CASE("a partitioner that takes no notice of the key is refused") {
+  CHECK_THAT(error_of(with("partitioner", "random")), ContainsSubstring("partitioner") && ContainsSubstring("order"));
+  for (const auto* name : {"consistent", "consistent_random", "murmur2", "murmur2_random", "fnv1a", "fnv1a_random"}) {
+    CHECK(error_of(with("partitioner", name)).empty());
+  }
+}
+
 TEST_CASE("a property that carries the guarantee is refused with the reason") {
   const std::string name =
       GENERATE("acks", "request.required.acks", "enable.idempotence", "message.timeout.ms", "delivery.timeout.ms",
