@@ -104,6 +104,14 @@ void check_write_back(Findings& findings, PgConnection& connection, const Outbox
         fmt::format("role \"{}\" may not write back to \"{}\": its rows would not be marked", role, rules.table),
         grant_write_back_sql(rules, role) + ";");
   }
+  if (const auto moving = moving_column(rules, read_write_back_columns(connection, rules)); !moving.empty()) {
+    findings.error(
+        "write_back.columns",
+        fmt::format("column \"{}\" of \"{}\" is in its partition key: writing to it would move the row, which "
+                    "the server would send as a new one, so that its rows are not written to",
+                    moving, rules.table),
+        "partition the table by another column, or do not name this one in the [[outbox]]");
+  }
   if (has_index_on_id(connection, rules)) return;
   const auto id = quote_identifier(row_id_column(rules));
   findings.warning(

@@ -1,5 +1,7 @@
 #include "connector/postgres/write_back_catalog.h"
 
+#include <fmt/format.h>
+
 #include "connector/postgres/pg_quote.h"
 #include "decoder/mapping_check.h"
 #include "decoder/rule_error.h"
@@ -32,15 +34,32 @@ bool has_index_on_id(PgConnection& connection, const OutboxRules& rules) {
   return answer[0].flag("found");
 }
 
+std::vector<WriteBackColumn> read_write_back_columns(PgConnection& connection, const OutboxRules& rules) {
+  const auto [schema, table] = split_table(rules.table);
+  return take_write_back_columns(
+      connection.exec(kWriteBackColumnsSql, {schema, table, array_text(write_back_columns(rules))}));
+}
+
 std::vector<WriteBackColumn> take_write_back_columns(const PgRows& answer) {
   std::vector<WriteBackColumn> columns;
   columns.reserve(static_cast<std::size_t>(answer.size()));
   for (int i = 0; i < answer.size(); ++i) {
     const auto row = answer[i];
-    columns.push_back(
-        {{row.text("name"), row.text("base")}, row.text("type"), static_cast<int>(row.number("characters"))});
+    columns.push_back({{row.text("name"), row.text("base")},
+                       row.text("type"),
+                       static_cast<int>(row.number("characters")),
+                       row.flag("partitions")});
   }
   return columns;
+}
+
+std::string moving_column(const OutboxRules& rules, const std::vector<WriteBackColumn>& columns) {
+  for (const auto& column : columns) {
+    const auto& name = column.info.name;
+    const bool marks = name == rules.processed_at && !rules.deletes_acknowledged();
+    if (column.partitions && (marks || name == rules.attempts || name == rules.error)) return name;
+  }
+  return {};
 }
 
 WriteBackStatements make_write_back_statements(const OutboxRules& rules, const std::vector<WriteBackColumn>& columns) {
@@ -49,6 +68,13 @@ WriteBackStatements make_write_back_statements(const OutboxRules& rules, const s
   for (const auto& column : columns) infos.push_back(column.info);
   const auto problems = write_back_problems(rules, infos);
   if (!problems.empty()) throw RuleError(problems.front());
+  if (const auto moving = moving_column(rules, columns); !moving.empty()) {
+    throw RuleError(
+        fmt::format("column \"{}\" of table {} is in its partition key: writing to it would move the row, which the "
+                    "server would send "
+                    "as a new one; partition the table by another column, or do not name this one in the [[outbox]]",
+                    moving, rules.table));
+  }
   return {rules, columns};
 }
 

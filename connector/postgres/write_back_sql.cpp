@@ -49,7 +49,11 @@ std::string error_value(const WriteBackColumn& column) {
 
 const char* const kWriteBackColumnsSql = R"(
 SELECT a.attname AS name, format_type(a.atttypid, -1) AS type, format_type(b.oid, NULL) AS base,
-       CASE WHEN b.typname IN ('varchar', 'bpchar') AND m.modifier > 4 THEN m.modifier - 4 ELSE 0 END AS characters
+       CASE WHEN b.typname IN ('varchar', 'bpchar') AND m.modifier > 4 THEN m.modifier - 4 ELSE 0 END AS characters,
+       EXISTS (SELECT FROM pg_partition_tree(c.oid) t
+               JOIN pg_depend d ON d.objid = t.relid AND d.refobjid = t.relid AND d.refobjsubid = 0 AND d.deptype = 'i'
+               JOIN pg_attribute k ON k.attrelid = t.relid AND k.attnum = d.objsubid
+               WHERE d.classid = 'pg_class'::regclass AND d.refclassid = d.classid AND k.attname = a.attname) AS partitions
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_type t ON t.oid = a.atttypid JOIN pg_type b ON b.oid = CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END
 CROSS JOIN LATERAL (SELECT CASE t.typtype WHEN 'd' THEN t.typtypmod ELSE a.atttypmod END AS modifier) m

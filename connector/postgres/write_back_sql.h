@@ -18,11 +18,12 @@ namespace walrelay {
 // A column as kWriteBackColumnsSql describes it.
 struct WriteBackColumn {
   ColumnInfo info;
-  std::string type;        // as SQL names it, a domain's own: "uuid", "public.order_id"
-  int characters_max = 0;  // of a varchar or char; 0: no limit
+  std::string type;         // as SQL names it, a domain's own: "uuid", "public.order_id"
+  int characters_max = 0;   // of a varchar or char; 0: no limit
+  bool partitions = false;  // part of a partition key
 };
 
-// Parameters: schema, table, names of columns as an array. Columns: name, base, type, characters.
+// Parameters: schema, table, names of columns as an array. Columns: name, base, type, characters, partitions.
 extern const char* const kWriteBackColumnsSql;
 
 // The columns that write-back reads or writes, the id first. Throws RuleError, as row_id_column().

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "connector/observe/log.h"
-#include "connector/postgres/pg_quote.h"
 #include "connector/postgres/write_back_catalog.h"
 #include "connector/write_back.h"
 #include "decoder/rule_error.h"
@@ -88,10 +87,7 @@ bool RowMarker::execute(WriteBackBatch& batch) {
   Table& table = tables_[batch.outbox];
   if (!table.statements) {
     const auto& rules = config_.outboxes[batch.outbox];
-    const auto [schema, name] = split_table(rules.table);
-    table.statements = make_write_back_statements(
-        rules, take_write_back_columns(
-                   connection_->exec(kWriteBackColumnsSql, {schema, name, array_text(write_back_columns(rules))})));
+    table.statements = make_write_back_statements(rules, read_write_back_columns(*connection_, rules));
   }
   try {
     run(batch, false);
