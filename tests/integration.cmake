@@ -24,7 +24,7 @@ add_library(test_support STATIC
 walrelay_options(test_support)
 target_include_directories(test_support PUBLIC ${PROJECT_SOURCE_DIR})
 target_compile_options(test_support PRIVATE -O0)
-target_precompile_headers(test_support PRIVATE ${walrelay_common_headers})
+target_precompile_headers(test_support REUSE_FROM test_headers)
 target_compile_definitions(test_support PRIVATE WALRELAY_KAFKA_JARS_DIR="${kafka_jars}"
                            WALRELAY_POSTGRESQL_DIR="${postgresql_directory}"
                            WALRELAY_PROGRAM="$<TARGET_FILE:walrelay>")

@@ -11,8 +11,6 @@ constexpr std::chrono::milliseconds kWait{200};
 constexpr std::size_t kDeliveriesPerCall = 4096;
 constexpr std::uint64_t kEventsPerPulse = 256;
 
-Instant now() { return std::chrono::steady_clock::now(); }
-
 Tag tag_of(std::size_t outbox, bool dead_letter) { return Tag{outbox} << 1U | (dead_letter ? 1U : 0U); }
 
 }  // namespace
@@ -67,7 +65,7 @@ void EventPublisher::settle() {
 
 void EventPublisher::finish() {
   settle();
-  meter_.finish(tally_.settled() + passed_over_, now());
+  meter_.finish(tally_.settled() + passed_over_, SystemClock().now());
 }
 
 void EventPublisher::pulse() {
@@ -77,9 +75,9 @@ void EventPublisher::pulse() {
     throw PublishStopped(*signal == SIGINT ? ExitCode::interrupted : ExitCode::terminated,
                          fmt::format("ended by a signal; {}", tally_.to_string()));
   }
-  failure_log_.tell_rest(now());
+  failure_log_.tell_rest(SystemClock().now());
   const auto health = sink_.health();
-  meter_.show(tally_.settled() + passed_over_, health.reachable ? "" : health.why, now());
+  meter_.show(tally_.settled() + passed_over_, health.reachable ? "" : health.why, SystemClock().now());
 }
 
 void EventPublisher::wait() {
@@ -127,7 +125,8 @@ void EventPublisher::on_failed(std::size_t outbox, bool dead_letter, FailedEvent
   const auto policy = dead_letter ? OnError::halt : options_.policy(failed.rejection.failure_class);
   if (policy == OnError::halt) halt(outbox, dead_letter, failed.rejection);
   if (policy == OnError::skip) return skip(outbox, failed.rejection);
-  failure_log_.tell(EventFate::dead_letter, failed.rejection, outboxes_[outbox].name, std::nullopt, now());
+  failure_log_.tell(EventFate::dead_letter, failed.rejection, outboxes_[outbox].name, std::nullopt,
+                    SystemClock().now());
   const EventOrigin origin{outboxes_[outbox].name, position_, 0, time_};
   dead_letters_.emplace_back(std::move(failed), options_.dead_letter_topic, origin, outbox, tag_of(outbox, true));
 }
@@ -145,7 +144,7 @@ void EventPublisher::submit_dead_letters() {
 
 void EventPublisher::skip(std::size_t outbox, const Rejection& rejection) {
   ++tally_.skipped;
-  failure_log_.tell(EventFate::skipped, rejection, outboxes_[outbox].name, std::nullopt, now());
+  failure_log_.tell(EventFate::skipped, rejection, outboxes_[outbox].name, std::nullopt, SystemClock().now());
 }
 
 void EventPublisher::halt(std::size_t outbox, bool dead_letter, const Rejection& rejection) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "connector/clock.h"
 #include "connector/observe/log.h"
 #include "connector/postgres/write_back_catalog.h"
 #include "connector/write_back.h"
@@ -13,9 +14,7 @@
 namespace walrelay {
 namespace {
 
-using Kind = WriteBackBatch::Kind;
-
-Instant now() { return std::chrono::steady_clock::now(); }
+using BatchKind = WriteBackBatch::Kind;
 
 Conninfo conninfo_of(const PostgresOptions& options) {
   return query_conninfo(options.query_dsn.empty() ? options.dsn : options.query_dsn, options.slot);
@@ -44,11 +43,11 @@ RowMarker::RowMarker(const Config& config, Lsn position)
       tables_(config.outboxes.size()) {}
 
 void RowMarker::failed(std::size_t outbox, std::string_view id, const Rejection& rejection) {
-  queue_.failed(outbox, place_, id, rejection, now());
+  queue_.failed(outbox, place_, id, rejection, SystemClock().now());
 }
 
 void RowMarker::write_settled(const std::function<void()>& between) {
-  queue_.all_settled(now());
+  queue_.all_settled(SystemClock().now());
   write_due(between);
 }
 
@@ -72,7 +71,7 @@ void RowMarker::finish() {
 
 bool RowMarker::write(WriteBackBatch& batch) {
   const Table& table = tables_[batch.outbox];
-  if (now() < table.rests_until) return false;
+  if (SystemClock().now() < table.rests_until) return false;
   try {
     return execute(batch);
   } catch (const PgError& error) {
@@ -93,7 +92,7 @@ bool RowMarker::execute(WriteBackBatch& batch) {
     run(batch, false);
     return true;
   } catch (const PgError& error) {
-    if (error.sqlstate() != kLockNotAvailable || batch.kind == Kind::failed) throw;
+    if (error.sqlstate() != kLockNotAvailable || batch.kind == BatchKind::failed) throw;
     table.trouble = error.reason() + write_back_remedy(kLockNotAvailable, config_.outboxes[batch.outbox], "");
   }
   run(batch, true);
@@ -103,7 +102,7 @@ bool RowMarker::execute(WriteBackBatch& batch) {
 void RowMarker::run(WriteBackBatch& batch, bool only_free) {
   const auto rows = connection_->exec_simple(tables_[batch.outbox].statements->of(batch, only_free)).affected();
   batch.rows_written += rows;
-  if (batch.kind == Kind::failed) {
+  if (batch.kind == BatchKind::failed) {
     marks_.told += rows;
   } else if (config_.outboxes[batch.outbox].deletes_acknowledged()) {
     marks_.deleted += rows;
@@ -117,10 +116,10 @@ bool RowMarker::refused(const WriteBackBatch& batch, const PgError& error) {
   table.trouble =
       error.message() + write_back_remedy(error.sqlstate(), config_.outboxes[batch.outbox], conninfo_.target().user);
   const auto refusal = classify_write_back(error.sqlstate());
-  const bool one_row = batch.kind == Kind::failed && error.sqlstate() == kLockNotAvailable;
+  const bool one_row = batch.kind == BatchKind::failed && error.sqlstate() == kLockNotAvailable;
   if (refusal != WriteBackRefusal::rows && !one_row) {
     connection_.reset();  // it may be of no more use
-    table.rests_until = now() + kRest;
+    table.rests_until = SystemClock().now() + kRest;
   }
   if (refusal == WriteBackRefusal::passing) return false;
   give_up(batch);
