@@ -13,6 +13,8 @@ namespace {
 
 constexpr int kPartitions = 3;
 constexpr int kKeysOfAWriter = 20;
+constexpr int kMarked = 1;   // table whose rows are marked
+constexpr int kDeleted = 2;  // table whose rows are deleted, and kept in another one for the check
 
 std::size_t below(std::mt19937_64& random, std::size_t bound) {
   return std::uniform_int_distribution<std::size_t>(0, bound - 1)(random);
@@ -26,7 +28,8 @@ struct Row {
 
 void check_table(PgSession& session, int table, const std::vector<TopicRecord>& records, TortureResult& result) {
   std::map<std::string, Row> rows;
-  for (const auto& row : session.query(fmt::format("SELECT id, key, n, payload FROM outbox_{}", table))) {
+  const auto kept = table == kDeleted ? "written" : fmt::format("outbox_{}", table);
+  for (const auto& row : session.query(fmt::format("SELECT id, key, n, payload FROM {}", kept))) {
     rows[row[0].value()] = {row[1].value(), row[3].value(), std::stoull(row[2].value())};
   }
   std::set<std::string> seen;
@@ -56,9 +59,17 @@ TortureLoad::TortureLoad(PostgresServer& server, std::string name, const std::st
   for (int table = 0; table < kTables; ++table) {
     create_topic(broker, topic(table), kPartitions);
     server_.exec(fmt::format(
-        "CREATE TABLE outbox_{} (id text PRIMARY KEY, key text NOT NULL, n bigint NOT NULL, payload text NOT NULL)",
+        "CREATE TABLE outbox_{} (id text PRIMARY KEY, key text NOT NULL, n bigint NOT NULL, payload text NOT NULL, "
+        "processed_at timestamptz)",
         table));
   }
+  server_.exec(
+      fmt::format("CREATE TABLE written (LIKE outbox_{0});"
+                  "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO written SELECT NEW.*; "
+                  "RETURN NULL; "
+                  "END';"
+                  "CREATE TRIGGER keep AFTER INSERT ON outbox_{0} FOR EACH ROW EXECUTE FUNCTION keep()",
+                  kDeleted));
 }
 
 void TortureLoad::start() {
@@ -76,6 +87,8 @@ std::string TortureLoad::outboxes() const {
         "[[outbox]]\ntable = \"public.outbox_{}\"\nid = \"{{id}}\"\ntopic = \"{}\"\nkey = \"{{key}}\"\n"
         "value = \"{{payload}}\"\n",
         table, topic(table));
+    if (table == kMarked) text += "processed_at = \"processed_at\"\n";
+    if (table == kDeleted) text += "[outbox.retention]\nafter = \"ack\"\n";
   }
   return text;
 }
@@ -104,8 +117,8 @@ void TortureLoad::write(int writer) {
 }
 
 std::string TortureResult::text() const {
-  return fmt::format("{} rows: {} lost, {} foreign, {} disordered, {} repeats", rows, lost, foreign, disordered,
-                     repeats);
+  return fmt::format("{} rows: {} lost, {} foreign, {} disordered, {} repeats, {} not written back", rows, lost,
+                     foreign, disordered, repeats, unwritten);
 }
 
 TortureResult check_torture(PgSession& session, const TortureLoad& load, const std::string& broker) {
@@ -113,6 +126,9 @@ TortureResult check_torture(PgSession& session, const TortureLoad& load, const s
   for (int table = 0; table < TortureLoad::kTables; ++table) {
     check_table(session, table, TopicReader(broker, load.topic(table)).read_to_end(), result);
   }
+  result.unwritten = std::stoul(session.value(fmt::format(
+      "SELECT (SELECT count(*) FROM outbox_{} WHERE processed_at IS NULL) + (SELECT count(*) FROM outbox_{})", kMarked,
+      kDeleted)));
   return result;
 }
 

@@ -15,9 +15,10 @@
 
 namespace walrelay::test {
 
-// Tables "outbox_0", "outbox_1", ... with a topic each, and writers that fill them in transactions of any size, some of
-// which roll back. A writer has keys of its own, some of them hot, and numbers its rows: of one key in one topic they
-// have to arrive in the order of the numbers.
+// Tables "outbox_0", "outbox_1", "outbox_2" with a topic each, and writers that fill them in transactions of any size,
+// some of which roll back. Rows of the second are to be marked once they are published, those of the third deleted. A
+// writer has keys of its own, some of them hot, and numbers its rows: of one key in one topic they have to arrive in
+// the order of the numbers.
 class TortureLoad {
  public:
   TortureLoad(PostgresServer& server, std::string name, const std::string& broker, std::uint64_t seed);
@@ -52,8 +53,9 @@ struct TortureResult {
   std::size_t foreign = 0;     // records of no committed row, or with another key or value than its row
   std::size_t disordered = 0;  // first deliveries of a key that came before an earlier row of it
   std::size_t repeats = 0;     // with an id that came before
+  std::size_t unwritten = 0;   // rows that are neither marked nor deleted, and should be
 
-  [[nodiscard]] bool kept() const { return lost == 0 && foreign == 0 && disordered == 0; }
+  [[nodiscard]] bool kept() const { return lost == 0 && foreign == 0 && disordered == 0 && unwritten == 0; }
   [[nodiscard]] std::string text() const;
 };
 
