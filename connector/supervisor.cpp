@@ -146,10 +146,7 @@ void Supervisor::take_signals(Instant now) {
     exit_after_finish_ = code;
     log_info("draining", "asked to stop: waiting for what is in flight",
              {{"in_flight", sink_->in_flight_events()}, {"at_most_ms", parts_.config.delivery.drain_timeout.count()}});
-    if (!relay_ || phase_ != Phase::streaming) {
-      stop(code, "");
-      return;
-    }
+    if (!relay_) return stop(code, "");
     parts_.board.set_state(RelayState::draining, parts_.clock.wall());
     relay_->drain(now + parts_.config.delivery.drain_timeout);
   }
@@ -265,8 +262,8 @@ void Supervisor::tell_undrained() const {
               {{"in_flight", sink_->in_flight_events()}});
 }
 
-// The session broke while it was being drained. It is not made anew for that: what is acknowledged yet is recorded, and
-// the server hears of it from the next session.
+// There is no session, or it broke while it was being drained. None is made for that: what is acknowledged yet is
+// recorded, and the server hears of it from the next one.
 void Supervisor::drain_without_server() {
   if (!relay_) return stop(exit_after_finish_, "");
   if (relay_->end() == RelayEnd::none) return;
