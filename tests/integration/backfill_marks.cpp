@@ -76,6 +76,19 @@ TEST_CASE("rows that become dead letters are not marked and tell why, as do thos
   CHECK(t.published() == 3);
 }
 
+TEST_CASE("no row is marked before the events of its round are acknowledged") {
+  OldRows t(kMarked + "\nkey = \"{error}\"");  // NULL
+  const auto keyed = t.outbox().name() + "_keyed";
+  create_topic(shared_kafka(), "outbox." + keyed, 1,
+               {{"cleanup.policy", "compact"}});  // refuses an event without a key
+  t.insert(9'999);
+  t.outbox().exec(fmt::format("INSERT INTO outbox (id, type, payload) VALUES ('{}', '{}', '1')",
+                              "ffffffff-ffff-ffff-ffff-ffffffffffff", keyed));  // the last one in the key's order
+  CHECK_THAT(t.run("init", {"--backfill", "unprocessed"}, 4), ContainsSubstring("cannot be delivered"));
+  CHECK(t.count("processed_at IS NOT NULL") == 0);
+  CHECK(t.count("attempts = 1") == 1);
+}
+
 TEST_CASE("a role that may not write to the table publishes all the same, and is told what to grant") {
   OldRows t(kMarked);
   t.insert(5);
