@@ -53,10 +53,11 @@ class Torture {
     }
   }
 
-  // Everything works again; true once all that was committed is confirmed. A walsender that was ended while its network
-  // was cut hangs in its last words, with the slot, until it is ended once more.
+  // Everything works again; true once all that was committed is confirmed. A walsender that is ended while its network
+  // is cut hangs in its last words, with the slot, until it is ended once more.
   bool heal() {
     load_.stop();
+    end_walsender();
     end_walsender();
     return wait_until(seconds(60), [&] { return all_confirmed(); });
   }
