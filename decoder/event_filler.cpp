@@ -7,22 +7,12 @@
 #include "decoder/bytea.h"
 #include "decoder/cloud_event.h"
 #include "decoder/event_time.h"
+#include "decoder/shortened.h"
 #include "decoder/topic_name.h"
 #include "decoder/trace_context.h"
 
 namespace walrelay {
 namespace {
-
-// Only for messages to people: a hostile topic or id may be a megabyte long.
-constexpr std::size_t kQuotedBytesMax = 300;
-
-// Up to a whole character: what goes into a text column, as a reason may, has to be UTF-8.
-std::string_view shortened(std::string_view text) {
-  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
-  auto size = std::min(text.size(), kQuotedBytesMax);
-  while (size < text.size() && size > 0 && continues(text[size])) --size;
-  return text.substr(0, size);
-}
 
 std::string fill_failure(const MappedPart& part, const Filled& filled) {
   const auto& column = filled.failed->column;

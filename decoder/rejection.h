@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "decoder/failure_class.h"
+#include "decoder/shortened.h"
 
 namespace walrelay {
 
@@ -16,7 +17,7 @@ struct Rejection {
 
 // A sink names topic and size; people look for the row.
 inline void name_event(Rejection& rejection, std::string_view id) {
-  if (!id.empty()) rejection.reason = std::string("id ").append(id) + ": " + rejection.reason;
+  if (!id.empty()) rejection.reason = std::string("id ").append(shortened(id)) + ": " + rejection.reason;
 }
 
 }  // namespace walrelay

@@ -199,6 +199,12 @@ TEST_CASE("router: a reason quotes a long value up to a whole character") {
   CHECK_THAT(row.routed.rejection->reason, ContainsSubstring("üü\""));
 }
 
+TEST_CASE("the id in a sink's reason is shortened like the router's") {
+  Rejection rejection{FailureClass::too_large, "too large"};
+  name_event(rejection, std::string(1'000'000, 'x'));
+  CHECK(rejection.reason == "id " + std::string(300, 'x') + ": too large");
+}
+
 TEST_CASE("router: a row that stands where the last one stood is read anew") {
   auto rules = plain_rules();
   rules.key = "{payload/a}";
