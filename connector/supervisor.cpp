@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "connector/commands/command_support.h"
+#include "connector/config/setting.h"
 #include "connector/observe/log.h"
 #include "connector/postgres/pg_error.h"
 #include "connector/postgres/slot_verdict.h"
@@ -39,14 +40,26 @@ std::string progress_refused(const std::string& why) {
 
 Supervisor::Supervisor(SupervisorParts parts, std::uint64_t seed)
     : parts_(std::move(parts)),
-      watch_([this] { return query_conninfo(parts_.connection()); }, parts_.config.postgres.slot,
+      watch_([this] { return query_conninfo(connection()); }, parts_.config.postgres.slot,
              parts_.config.postgres.publication, tables_of(parts_.config), seed),
-      retention_([this] { return query_conninfo(parts_.connection()); }, parts_.config, parts_.metrics, parts_.clock),
+      retention_([this] { return query_conninfo(connection()); }, parts_.config, parts_.metrics, parts_.clock),
       sink_(parts_.make_sink()),
       backoff_({}, seed + 1),
       sink_backoff_({}, seed + 2) {
   if (!WriteBack::wanted(parts_.config)) return;
-  write_back_.emplace([this] { return query_conninfo(parts_.connection()); }, parts_.config, parts_.metrics, seed + 3);
+  write_back_.emplace([this] { return query_conninfo(connection()); }, parts_.config, parts_.metrics, seed + 3);
+}
+
+// A file with a secret may be missing for the moment in which it is replaced: no reason to end what runs.
+const PostgresOptions& Supervisor::connection() {
+  try {
+    connection_ = parts_.connection();
+  } catch (const ConfigError& error) {
+    if (!connection_) throw;
+    const auto why = fmt::format("{}; going on with what was read last", error.what());
+    if (told_.worth_telling(why, parts_.clock.now())) log_warning("configuration", why);
+  }
+  return *connection_;
 }
 
 ExitCode Supervisor::run(bool drain) {

@@ -35,7 +35,7 @@ struct SupervisorParts {
   const Clock& clock;
   std::function<std::unique_ptr<Sink>()> make_sink;  // again after a fatal error of the sink
   SignalFd& signals;
-  std::function<PostgresOptions()> connection;  // how to reach the server, asked at each connect
+  std::function<PostgresOptions()> connection;  // how to reach the server, asked at each connect; may throw ConfigError
   std::function<void(Instant)> on_turn;         // called at each turn of the loop
 };
 
@@ -81,6 +81,7 @@ class Supervisor {
     std::uint64_t events = 0;  // of a transaction that was cut
   };
 
+  [[nodiscard]] const PostgresOptions& connection();
   void step(Instant now);
   [[nodiscard]] bool end_without_stream();
   void halt();
@@ -134,6 +135,7 @@ class Supervisor {
   void gather();
 
   SupervisorParts parts_;
+  std::optional<PostgresOptions> connection_;  // as it was read last
   ServerWatch watch_;
   Retention retention_;
   std::optional<WriteBack> write_back_;  // where it is configured

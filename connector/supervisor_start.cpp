@@ -123,8 +123,8 @@ bool Supervisor::starts_with_fitting_mapping() {
 
 void Supervisor::open_session(Instant now) {
   if (epoch_ == 0) watch_.look_at_tables();
-  source_ = std::make_unique<ReplicationSource>(
-      replication_conninfo(parts_.connection().dsn, parts_.config.postgres.slot), now);
+  source_ =
+      std::make_unique<ReplicationSource>(replication_conninfo(connection().dsn, parts_.config.postgres.slot), now);
   enter(Phase::connecting, RelayState::connecting);
   connect(now);
 }

@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "connector/config/setting.h"
 #include "connector/progress_record.h"
 #include "tests/support/catch.h"
 #include "tests/support/caught_log.h"
@@ -59,7 +60,11 @@ class SupervisorBench {
       sink->stored.state = progress;
       return made;
     };
-    Supervisor supervisor({config, router, metrics, board, clock, make_sink, signals_, [&] { return config.postgres; },
+    Supervisor supervisor({config, router, metrics, board, clock, make_sink, signals_,
+                           [&] {
+                             if (!secrets_readable) throw ConfigError("the file of the password cannot be read");
+                             return config.postgres;
+                           },
                            [&](Instant now) {
                              if (now > give_up_) ::raise(SIGTERM);
                              turn(*sink);
@@ -79,6 +84,7 @@ class SupervisorBench {
   }
 
   Config config;
+  bool secrets_readable = true;
   ForwardClock clock;
   CaughtLog log{{}};
 
@@ -225,6 +231,18 @@ TEST_CASE("a stream that fails each time before it has brought anything is begun
   CHECK(begun >= 3);
   CHECK(begun <= 7);
   CHECK(bench.logged("reconnecting") == 1);
+}
+
+TEST_CASE("a secret that cannot be read at a new connect is taken as it was read last") {
+  SupervisorBench bench({xlog_frame("no message")});
+  bool ended = false;
+  const auto code = bench.run([&](HeldSink&) {
+    const auto begun = bench.logged("streaming_started");
+    bench.secrets_readable = begun == 0;
+    if (begun == 3 && !std::exchange(ended, true)) ::raise(SIGTERM);
+  });
+  CHECK(code == ExitCode::terminated);
+  CHECK(bench.logged("the file of the password cannot be read") == 1);
 }
 
 TEST_CASE("a relay that halts while the server is away ends without waiting for it") {
