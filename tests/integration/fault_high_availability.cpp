@@ -38,6 +38,7 @@ TEST_CASE("a relay that is stopped loses the slot at wal_sender_timeout, and doe
   CHECK(std::chrono::steady_clock::now() - stopped_at < seconds(5));
   first.process().signal(SIGCONT);
   CHECK(wait_until(seconds(10), [&] { return is_standby(first); }));
+  CHECK_THAT(first.log(), ContainsSubstring("wal_sender_timeout (2000 ms)"));  // and it has read nothing after that
   CHECK_FALSE(wait_until(seconds(1), [&] { return is_active(first); }));
   // What it sent after it had been replaced leads nobody astray.
   RelayProcess& active = is_active(second) ? second : third;
