@@ -12,6 +12,7 @@
 #include "connector/postgres/pg_error.h"
 #include "connector/postgres/slot_verdict.h"
 #include "connector/progress_verdict.h"
+#include "sinks/sink_error.h"
 
 namespace walrelay {
 
@@ -320,10 +321,15 @@ void Supervisor::replace_sink(const std::string& why) {
   retry_at_ = now + sink_backoff_.next();
 }
 
-// What is in flight is given up.
+// What is in flight is given up. The configuration has made a sink before: what has changed is a file that it names,
+// and a new start may find that again.
 void Supervisor::renew_sink() {
   sink_.reset();
-  sink_ = parts_.make_sink();
+  try {
+    sink_ = parts_.make_sink();
+  } catch (const SinkConfigError& error) {
+    throw SinkOpenError(error.what());
+  }
 }
 
 // ---- the end of a session -------------------------------------------------------------------------------------------

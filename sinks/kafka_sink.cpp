@@ -168,9 +168,15 @@ SubmitStatus KafkaSink::not_produced(rd_kafka_resp_err_t error, std::string_view
 
 StoredProgress KafkaSink::read_progress(std::string_view key) {
   if (options_.progress_topic.empty()) return {};
-  if (!progress_reader_) {
-    progress_reader_ = std::make_unique<KafkaProgressReader>(options_.properties, options_.progress_topic,
-                                                             std::string(key), wakeup_.get());
+  try {
+    if (!progress_reader_) {
+      progress_reader_ = std::make_unique<KafkaProgressReader>(options_.properties, options_.progress_topic,
+                                                               std::string(key), wakeup_.get());
+    }
+  } catch (const SinkConfigError& error) {  // a file that was there when this sink was made
+    return {.state = StoredProgress::State::refused,
+            .records = {},
+            .reason = fmt::format("the progress record cannot be read: {}", error.what())};
   }
   auto answer = progress_reader_->step();
   if (answer.state != StoredProgress::State::pending) progress_reader_.reset();

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "tests/sinks/kafka_test_support.h"
+#include "tests/support/temp_dir.h"
 
 namespace walrelay::test {
 namespace {
@@ -110,6 +113,21 @@ TEST_CASE("a progress topic that cannot be made now is waited for, and is used o
   CHECK(read(sink, "slot").state == StoredProgress::State::ready);
   write(sink, "slot", "first");
   CHECK(read(sink, "slot").records == Records{"first"});
+}
+
+TEST_CASE("a file that is missing when a record is to be read is no reason to throw") {
+  const TempDir directory;
+  const auto certificates = directory.path() / "ca";
+  std::filesystem::create_directory(certificates);
+  KafkaSinkOptions options;
+  options.properties = {
+      {"bootstrap.servers", "127.0.0.1:1"}, {"security.protocol", "ssl"}, {"ssl.ca.location", certificates.string()}};
+  options.progress_topic = kTopic;
+  KafkaSink sink(std::move(options));
+  std::filesystem::remove(certificates);
+  const auto answer = sink.read_progress("slot");
+  CHECK(answer.state == StoredProgress::State::refused);
+  CHECK_THAT(answer.reason, ContainsSubstring("progress record") && ContainsSubstring("ssl.ca.location"));
 }
 
 }  // namespace walrelay::test

@@ -6,6 +6,7 @@
 
 #include "connector/config/setting.h"
 #include "connector/progress_record.h"
+#include "sinks/sink_error.h"
 #include "tests/support/catch.h"
 #include "tests/support/caught_log.h"
 #include "tests/support/fake_postgres.h"
@@ -55,6 +56,7 @@ class SupervisorBench {
     StatusBoard board(clock.wall());
     RelayMetrics metrics(1);
     const auto make_sink = [&] {
+      if (!makes_sinks) throw SinkConfigError("the file of a certificate is missing");
       auto made = std::make_unique<HeldSink>();
       sink = made.get();
       sink->stored.state = progress;
@@ -85,6 +87,7 @@ class SupervisorBench {
 
   Config config;
   bool secrets_readable = true;
+  bool makes_sinks = true;
   ForwardClock clock;
   CaughtLog log{{}};
 
@@ -243,6 +246,17 @@ TEST_CASE("a secret that cannot be read at a new connect is taken as it was read
   });
   CHECK(code == ExitCode::terminated);
   CHECK(bench.logged("the file of the password cannot be read") == 1);
+}
+
+// What ends a relay for its configuration is not started again by systemd.
+TEST_CASE("a new sink that cannot be made is not the fault of a configuration that worked before") {
+  SupervisorBench bench;
+  CHECK_THROWS_AS(bench.run([&](HeldSink& sink) {
+    if (sink.held().empty()) return;
+    bench.makes_sinks = false;
+    sink.fatal = "broken by the test";
+  }),
+                  SinkOpenError);
 }
 
 TEST_CASE("a relay that halts while the server is away ends without waiting for it") {
