@@ -81,6 +81,7 @@ ExitCode Supervisor::run(bool drain) {
       sleep(now);
     }
   }
+  if (write_back_) write_back_->tell_given_up();
   return *exit_;
 }
 

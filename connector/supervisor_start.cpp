@@ -1,6 +1,7 @@
 // From facts about the server and the slot, over the connection and the progress record, to a stream.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "connector/commands/command_support.h"
@@ -12,6 +13,7 @@
 #include "connector/session_start.h"
 #include "connector/supervisor.h"
 #include "connector/wal_position.h"
+#include "decoder/mapping_check.h"
 
 namespace walrelay {
 
@@ -102,15 +104,19 @@ bool Supervisor::starts_with_fitting_mapping() {
     return true;
   }
   std::vector<std::string> faults;
+  std::vector<std::string> unwritten;  // delivery does not depend on it
   auto table = look->tables.begin();
   for (const auto& rules : parts_.config.outboxes) {
     if (rules.table.empty()) continue;
     const TableInfo& found = *table++;
     if (found.columns.empty()) continue;  // gone by now
+    const auto of_write_back = write_back_problems(rules, found.columns);
     for (const auto& fault : mapping_faults(rules, found)) {
-      faults.push_back(fmt::format("{}; remedy: {}", fault.what, fault.remedy));
+      const bool mapped = std::find(of_write_back.begin(), of_write_back.end(), fault.what) == of_write_back.end();
+      (mapped ? faults : unwritten).push_back(fmt::format("{}; remedy: {}", fault.what, fault.remedy));
     }
   }
+  if (!unwritten.empty()) log_warning("write_back_unfit", "rows will not be written to: " + join(unwritten, "; "));
   if (faults.empty()) return true;
   const auto why = join(faults, "; ");
   if (parts_.config.delivery.policy(FailureClass::mapping) == OnError::halt) {

@@ -48,6 +48,7 @@ WriteBack::WriteBack(std::function<Conninfo()> conninfo, const Config& config, R
       backoff_({}, seed) {}
 
 void WriteBack::take(Instant now, bool readable) {
+  patience_.turn(now);
   if (connection_.state() == State::closed) return;
   if (connection_.state() == State::ready && readable) connection_.check_idle();
   const State state = connection_.step(now);
@@ -60,11 +61,11 @@ void WriteBack::take(Instant now, bool readable) {
 
 void WriteBack::send(Instant now, bool awaited) {
   metrics_.write_back_pending.set(queue_.pending());
-  if (!awaited && trouble_since_) trouble_since_ = now;
+  if (!awaited) patience_.restart(now);
   if (connection_.state() == State::ready) return send_next(now);
   if (connection_.state() == State::busy) return;
-  const bool needed = !queue_.idle() || trouble_since_;
-  if (impatient(now)) give_up_all(now);
+  const bool needed = !queue_.idle() || patience_.in_trouble();
+  if (patience_.over(now)) give_up_all(now);
   if (needed && connection_.state() == State::closed && now >= connect_at_) connect(now);
 }
 
@@ -78,13 +79,13 @@ void WriteBack::lost(Instant now) {
   for (auto& table : tables_) table.statements.reset();  // it may be another server next time
   connect_at_ = now + backoff_.next();
   trouble_ = connection_.error().message;
-  if (!queue_.idle() && !trouble_since_) trouble_since_ = now;
+  if (!queue_.idle()) patience_.trouble(now);
 }
 
 void WriteBack::send_next(Instant now) {
   while (true) {
     const auto due = queue_.due();
-    if (!due || now < *due || (now < retry_at_ && !impatient(now))) return;
+    if (!due || now < *due || (now < retry_at_ && !patience_.over(now))) return;
     const WriteBackBatch& batch = queue_.begin();
     const auto outbox = batch.outbox;
     if (now < tables_[outbox].rests_until) {
@@ -141,7 +142,7 @@ void WriteBack::written(std::size_t rows, Instant now) {
   count(WriteBackResult::unchanged, batch.rows - std::min(batch.rows, batch.rows_written));
   queue_.finished();
   backoff_.reset();
-  trouble_since_.reset();
+  patience_.success();
   if (given_up_ == 0) return;
   log_info("write_back_restored", "rows are written to again", {{"given_up", std::exchange(given_up_, 0)}});
 }
@@ -171,8 +172,8 @@ void WriteBack::refused(Instant now) {
 }
 
 void WriteBack::try_again(const std::string& why, Instant now) {
-  if (!trouble_since_) trouble_since_ = now;
-  if (impatient(now)) return give_up(why, now);
+  patience_.trouble(now);
+  if (patience_.over(now)) return give_up(why, now);
   queue_.put_back();
   retry_at_ = now + kRetry;
 }
@@ -204,13 +205,18 @@ void WriteBack::tell(std::size_t outbox, const std::string& why, Instant now) {
               {{"outbox", config_.outboxes[outbox].table}});
 }
 
+void WriteBack::tell_given_up() const {
+  if (given_up_ == 0) return;
+  log_warning("write_back_given_up", "rows whose events are dealt with were not written to, and stay as they are",
+              {{"rows", given_up_}});
+}
+
 Instant WriteBack::deadline() const {
   const auto next = queue_.due();
   if (connection_.state() == State::busy) return answer_deadline_;
   if (!next) return Instant::max();
   if (connection_.state() == State::ready) return std::max(*next, retry_at_);
-  const Instant given_up = trouble_since_ ? *trouble_since_ + kPatience : Instant::max();
-  return connection_.state() == State::closed ? std::min(connect_at_, given_up) : given_up;
+  return connection_.state() == State::closed ? std::min(connect_at_, patience_.deadline()) : patience_.deadline();
 }
 
 }  // namespace walrelay

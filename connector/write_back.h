@@ -19,6 +19,7 @@
 #include "connector/clock.h"
 #include "connector/config/config.h"
 #include "connector/observe/metrics.h"
+#include "connector/patience.h"
 #include "connector/postgres/async_connection.h"
 #include "connector/postgres/write_back_sql.h"
 #include "connector/write_back_queue.h"
@@ -51,6 +52,9 @@ class WriteBack {
   // Sends what is due. `awaited`: a position could be confirmed otherwise; while none can, patience does not run out.
   void send(Instant now, bool awaited);
 
+  // At the end: what no later success will tell of.
+  void tell_given_up() const;
+
   [[nodiscard]] int descriptor() const { return connection_.descriptor(); }
   [[nodiscard]] bool wants_write() const { return connection_.wants_write(); }
   [[nodiscard]] Instant deadline() const;
@@ -80,8 +84,6 @@ class WriteBack {
   void give_up_all(Instant now);
   void count(WriteBackResult result, std::size_t rows);
   void tell(std::size_t outbox, const std::string& why, Instant now);
-  // Positions have waited long enough.
-  [[nodiscard]] bool impatient(Instant now) const { return trouble_since_ && now - *trouble_since_ >= kPatience; }
 
   std::function<Conninfo()> conninfo_;
   const Config& config_;
@@ -95,7 +97,7 @@ class WriteBack {
   Instant connect_at_{};
   Instant answer_deadline_{};
   Instant retry_at_{};
-  std::optional<Instant> trouble_since_;  // since when nothing has succeeded
+  Patience patience_{kPatience};  // with nothing that succeeds, while positions wait
   std::string trouble_;
   std::optional<Instant> told_at_;
   std::size_t given_up_ = 0;  // rows, since something succeeded

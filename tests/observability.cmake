@@ -3,6 +3,7 @@ walrelay_test(observability_tests unit
     unit/admin_server_http.cpp
     unit/admin_server_pages.cpp
     unit/backoff_test.cpp
+    unit/patience.cpp
     unit/event_poll_test.cpp
     unit/history_test.cpp
     unit/log_test.cpp

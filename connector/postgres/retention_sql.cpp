@@ -52,6 +52,13 @@ std::string bound_ms(std::string_view type) {
   return fmt::format("(extract(epoch FROM upper::{}) * 1000)::bigint", cast);
 }
 
+// Not those whose events were dealt with otherwise than by delivery, where the table tells them.
+std::string delivered_only(const OutboxRules& rules) {
+  if (!rules.processed_at.empty()) return fmt::format(" AND {} IS NOT NULL", quote_identifier(rules.processed_at));
+  if (!rules.error.empty()) return fmt::format(" AND {} IS NULL", quote_identifier(rules.error));
+  return {};
+}
+
 std::string mark_of(const OutboxRules& rules) {
   return fmt::format("walrelay: detached from {} by retention, which drops it", quote_table(rules.table));
 }
@@ -131,6 +138,7 @@ SqlStatement choose_rows_sql(const OutboxRules& rules, const RowChoice& choice) 
   const auto order = quote_identifier(choice.order);
   std::string where;
   if (choice.before_ms) where += fmt::format(" AND {} < {}", order, moment_sql(choice.time_type, *choice.before_ms));
+  where += delivered_only(rules);
   if (!choice.partition.empty()) where += fmt::format(" AND tableoid = '{}'::oid", choice.partition);
   // txid_current(): makes the server flush the log soon, also where nothing else happens; the relay could not confirm
   // the position otherwise.

@@ -147,6 +147,20 @@ TEST_CASE("a mapping that the table's columns do not fit ends the relay before t
   CHECK_THAT(bench.log.read_some(), ContainsSubstring("key = \"{key}\": table public.outbox has no column \"key\""));
 }
 
+TEST_CASE("a column of write-back that is not there is a warning, and the stream begins") {
+  SupervisorBench bench;
+  bench.config.outboxes[0].processed_at = "processed_at";
+  std::string told;
+  const auto code = bench.run([&](HeldSink& sink) {
+    told += bench.log.read_some();
+    if (sink.held().empty()) return;
+    sink.ack_all();
+    ::raise(SIGTERM);
+  });
+  CHECK(code == ExitCode::terminated);
+  CHECK_THAT(told, ContainsSubstring("write_back_unfit") && ContainsSubstring("has no column \"processed_at\""));
+}
+
 TEST_CASE("a catalog that may not be read is a warning, and the stream begins") {
   SupervisorBench bench(frames_of_age(0), {});
   const auto code = bench.run([&](HeldSink& sink) {
