@@ -223,7 +223,7 @@ TEST_CASE("old partitions are dropped instead of rows, beside a default partitio
     }));
   }
   CHECK(deleted_by(relay, "public.days") == 0);
-  CHECK(deleted_by(relay, "public.days_and_rest") == 5);
+  CHECK(wait_until(seconds(5), [&] { return deleted_by(relay, "public.days_and_rest") == 5; }));
   CHECK(relay.metric("walrelay_retention_errors_total") == 0.0);
   CHECK(outbox.published_all());
 }
