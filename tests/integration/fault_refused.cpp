@@ -35,10 +35,12 @@ class RefusedEvent {
                        compressing_ ? "\"compression.codec\" = \"zstd\"\n" : "\"allow.auto.create.topics\" = false\n");
   }
 
-  // Three small rows, a big one (its id is returned), three small ones. The big one's commit begins after `before`.
+  // Three small rows, a big one (its id is returned), three small ones. The commit of the last row in front of the big
+  // one ends after `before`.
   std::string insert() {
-    outbox_.insert(3);
+    outbox_.insert(2);
     before_ = outbox_.end_of_wal();
+    outbox_.insert(1);
     const auto id = database_.value(
         "INSERT INTO outbox (type, payload) SELECT 'Big', jsonb_build_object('k', 'big', 'n', 1, 'suffix', '.big', "
         "'x', string_agg(gen_random_uuid()::text, '')) FROM generate_series(1, 500) RETURNING id");
