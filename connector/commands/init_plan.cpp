@@ -188,21 +188,29 @@ class Planner {
     const auto& name = flags_.role.empty() ? plan_.server.user : flags_.role;
     const auto role = read_role(connection_, name);
     if (!role) {
-      plan_.steps.push_back({create_role_sql(name), fmt::format("role {}", quote_identifier(name))});
+      plan_.steps.push_back(
+          {create_role_sql(name), fmt::format("role {}", quote_identifier(name)), who_may_give_replication()});
       plan_.hints.push_back(
           fmt::format("role \"{}\" has no password yet: \\password {}", name, quote_identifier(name)));
     } else if (!role->replication && flags_.role.empty()) {
       // Managed services give the right by membership instead; whether it is there shows when the slot is made.
       plan_.hints.push_back(fmt::format("role \"{}\" has no REPLICATION attribute: {};", name, alter_role_sql(name)));
     } else if (!role->replication || !role->login) {
-      plan_.steps.push_back(
-          {alter_role_sql(name), fmt::format("LOGIN and REPLICATION of role {}", quote_identifier(name))});
+      plan_.steps.push_back({alter_role_sql(name),
+                             fmt::format("LOGIN and REPLICATION of role {}", quote_identifier(name)),
+                             who_may_give_replication()});
     } else {
       plan_.kept.push_back(fmt::format("role {}", quote_identifier(name)));
     }
     if (role && role->may_connect) return;
     plan_.steps.push_back({grant_connect_sql(name, plan_.server.database),
                            fmt::format("the right of role {} to connect", quote_identifier(name))});
+  }
+
+  [[nodiscard]] std::string who_may_give_replication() const {
+    return plan_.server.version_number >= 160'000
+               ? "run init as a superuser or as a role with CREATEROLE and REPLICATION"
+               : "run init as a superuser (before PostgreSQL 16 nobody else may make a role with REPLICATION)";
   }
 
   // Of a role other than the one that is at work here, which is the table's owner as a rule.
@@ -243,8 +251,12 @@ class Planner {
     const auto facts = read_publication(connection_, name);
     if (!facts) {
       new_publication_ = true;
-      plan_.steps.push_back({create_publication_sql(name, tables_, via_root_),
-                             fmt::format("publication {} (inserts only)", quote_identifier(name))});
+      plan_.steps.push_back(
+          {create_publication_sql(name, tables_, via_root_),
+           fmt::format("publication {} (inserts only)", quote_identifier(name)),
+           fmt::format("run init as the table's owner, with CREATE on the database (GRANT CREATE ON "
+                       "DATABASE {} TO {}), or as an administrator",
+                       quote_identifier(plan_.server.database), quote_identifier(plan_.server.user))});
       return;
     }
     plan_.kept.push_back(fmt::format("publication {}", quote_identifier(name)));

@@ -18,6 +18,7 @@ namespace walrelay {
 struct InitStep {
   std::string sql;
   std::string what;  // "publication \"walrelay\" (inserts only)": for "made ..." and "cannot make ..."
+  std::string who = "run init as the table's owner or an administrator";  // may run it: where the server refuses it
 };
 
 struct InitPlan {

@@ -17,8 +17,7 @@ void run_step(PgConnection& connection, const InitStep& step) {
     say("made " + step.what);
   } catch (const PgError& error) {
     std::string remedy;
-    if (error.sqlstate() == "42501")
-      remedy = "run init as the table's owner or an administrator, or have them run the SQL of init --print";
+    if (error.sqlstate() == "42501") remedy = step.who + ", or have them run the SQL of init --print";
     if (error.sqlstate() == "55P03")
       remedy = "another session holds a lock on the table: end its transaction, then run init again";
     throw PgError(error.sqlstate(), fmt::format("cannot make {}: {}", step.what, error.reason()), std::move(remedy));

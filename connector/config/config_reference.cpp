@@ -66,8 +66,9 @@ constexpr std::array kExitMeanings = std::to_array<ExitMeaning>({
      "a gap: slot missing, lost because the server removed WAL that it needed, or not where the progress record has "
      "it: "
      "`walrelay recover`"},
-    {ExitCode::interrupted, "ended by SIGINT after a clean drain"},
-    {ExitCode::terminated, "ended by SIGTERM after a clean drain"},
+    {ExitCode::interrupted,
+     "ended by SIGINT; if not all was acknowledged within `delivery.drain_timeout`, the log has `drain_timeout`"},
+    {ExitCode::terminated, "ended by SIGTERM, in the same way"},
 });
 
 struct DescribeType {

@@ -96,6 +96,38 @@ TEST_CASE("a role that init makes can stream and has no right on the table") {
                         "\"");
 }
 
+// Being the table's owner is not enough for that, and the remedy used to say that it is.
+TEST_CASE("an owner who may not make the role or the publication is told who may", "[versions]") {
+  AdminFixture admin;
+  auto& database = admin.database();
+  const auto owner = admin.name() + "_owner";
+  const auto role = admin.name() + "_role";
+  database.exec("CREATE ROLE " + owner + " LOGIN CREATEROLE; CREATE SCHEMA s AUTHORIZATION " + owner);
+  const auto init = [&] {
+    return walrelay_command({"init", "--dsn", database.dsn() + " user=" + owner, "--slot", admin.name(),
+                             "--publication", admin.name(), "--table", "s.outbox", "--role", role});
+  };
+  const auto no_role = init();
+  CHECK(no_role.status == 3);
+  const bool before_16 = std::stoi(database.value("SHOW server_version_num")) < 160'000;
+  CHECK_THAT(no_role.errors, ContainsSubstring(before_16 ? "run init as a superuser (before PostgreSQL 16"
+                                                         : "run init as a superuser or as a role with CREATEROLE and"));
+  CHECK(no_role.errors.find("owner or an administrator") == std::string::npos);
+
+  database.exec("CREATE ROLE " + role + " LOGIN REPLICATION; ALTER ROLE " + owner + " NOCREATEROLE REPLICATION");
+  const auto no_publication = init();
+  CHECK(no_publication.status == 3);
+  const auto grant = "GRANT CREATE ON DATABASE \"" + admin.name() + "\" TO \"" + owner + "\"";
+  CHECK_THAT(no_publication.errors, ContainsSubstring(grant));
+
+  database.exec(grant);
+  const auto made = init();
+  INFO(made.errors);
+  CHECK(made.status == 0);
+  database.exec("SELECT pg_drop_replication_slot('" + admin.name() + "')");
+  database.exec("DROP OWNED BY " + owner + "; DROP ROLE " + owner + "; DROP ROLE " + role);
+}
+
 TEST_CASE("a name in the wrong letter case makes no second table") {
   AdminFixture admin;
   admin.database().exec("CREATE TABLE \"OutboxMessages\" (id int)");
