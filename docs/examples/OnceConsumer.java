@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /**
@@ -26,7 +27,12 @@ public final class OnceConsumer {
   }
 
   private static void handleOnce(Connection connection, ConsumerRecord<String, String> record) throws SQLException {
-    String id = new String(record.headers().lastHeader("id").value(), StandardCharsets.UTF_8);
+    var header = record.headers().lastHeader("id");
+    if (header == null) { // of somebody else, who writes to the topic as well: what it means is for you to say
+      System.err.printf("no id: %s, partition %d, offset %d%n", record.topic(), record.partition(), record.offset());
+      return;
+    }
+    String id = new String(header.value(), StandardCharsets.UTF_8);
     try (var insert = connection.prepareStatement("INSERT INTO inbox (id) VALUES (?) ON CONFLICT DO NOTHING")) {
       insert.setString(1, id);
       if (insert.executeUpdate() == 1) {
@@ -34,6 +40,22 @@ public final class OnceConsumer {
       }
       connection.commit();
     }
+  }
+
+  /** At SIGTERM and Ctrl-C: ends poll, and lets main close the consumer. */
+  private static void stopAtSignal(KafkaConsumer<String, String> consumer) {
+    var main = Thread.currentThread();
+    Runtime.getRuntime()
+        .addShutdownHook(
+            new Thread(
+                () -> {
+                  consumer.wakeup();
+                  try {
+                    main.join();
+                  } catch (InterruptedException stopped) {
+                    Thread.currentThread().interrupt();
+                  }
+                }));
   }
 
   public static void main(String[] arguments) throws SQLException {
@@ -48,6 +70,7 @@ public final class OnceConsumer {
     try (var connection = DriverManager.getConnection(System.getenv("DATABASE_URL"));
         var consumer = new KafkaConsumer<String, String>(settings)) {
       connection.setAutoCommit(false);
+      stopAtSignal(consumer);
       consumer.subscribe(List.of(System.getenv("KAFKA_TOPIC")));
       while (true) {
         for (ConsumerRecord<String, String> record : consumer.poll(Duration.ofSeconds(1))) {
@@ -56,6 +79,9 @@ public final class OnceConsumer {
         // Only of what has been handled; it may be late, since a repeat does no harm.
         consumer.commitAsync();
       }
+    } catch (WakeupException stopped) {
+      // The consumer is closed by now, and has left its group. Without that the partitions go to nobody for the
+      // session's timeout, 45 seconds.
     }
   }
 }

@@ -8,6 +8,8 @@ DATABASE_URL   postgresql://user@host/database, with the tables of inbox.sql
 """
 
 import os
+import signal
+import sys
 
 import psycopg
 from confluent_kafka import Consumer
@@ -20,14 +22,27 @@ def handle(cursor, record):
 
 
 def handle_once(connection, record):
-    event_id = dict(record.headers() or [])["id"].decode()
+    event_id = dict(record.headers() or []).get("id")
+    if event_id is None:  # of somebody else, who writes to the topic as well: what it means is for you to say
+        print(f"no id: {record.topic()}, partition {record.partition()}, offset {record.offset()}", file=sys.stderr)
+        return
     with connection.transaction(), connection.cursor() as cursor:
-        cursor.execute("INSERT INTO inbox (id) VALUES (%s) ON CONFLICT DO NOTHING", (event_id,))
+        cursor.execute("INSERT INTO inbox (id) VALUES (%s) ON CONFLICT DO NOTHING", (event_id.decode(),))
         if cursor.rowcount == 1:
             handle(cursor, record)
 
 
+running = True
+
+
+def stop(*_):
+    global running
+    running = False
+
+
 def main():
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
     consumer = Consumer({
         "bootstrap.servers": os.environ["KAFKA_BROKERS"],
         "group.id": os.environ["KAFKA_GROUP"],
@@ -37,15 +52,19 @@ def main():
     })
     consumer.subscribe([os.environ["KAFKA_TOPIC"]])
     with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
-        while True:
-            record = consumer.poll(1.0)
-            if record is None:
-                continue
-            if record.error():
-                print(record.error())
-                continue
-            handle_once(connection, record)
-            consumer.store_offsets(record)
+        try:
+            while running:
+                record = consumer.poll(1.0)
+                if record is None:
+                    continue
+                if record.error():
+                    print(record.error(), file=sys.stderr)
+                    continue
+                handle_once(connection, record)
+                consumer.store_offsets(record)
+        finally:
+            # Leaves the group. Without it the partitions go to nobody for the session's timeout, 45 seconds.
+            consumer.close()
 
 
 if __name__ == "__main__":

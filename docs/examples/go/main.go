@@ -5,10 +5,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -20,19 +21,20 @@ func handle(ctx context.Context, tx pgx.Tx, record *kgo.Record) error {
 	return err
 }
 
-func eventID(record *kgo.Record) (string, error) {
+func eventID(record *kgo.Record) (id string, found bool) {
 	for _, header := range record.Headers {
 		if header.Key == "id" {
-			return string(header.Value), nil
+			return string(header.Value), true
 		}
 	}
-	return "", fmt.Errorf("the record at offset %d has no id", record.Offset)
+	return "", false
 }
 
 func handleOnce(ctx context.Context, connection *pgx.Conn, record *kgo.Record) error {
-	id, err := eventID(record)
-	if err != nil {
-		return err
+	id, found := eventID(record)
+	if !found { // of somebody else, who writes to the topic as well: what it means is for you to say
+		log.Printf("no id: %s, partition %d, offset %d", record.Topic, record.Partition, record.Offset)
+		return nil
 	}
 	return pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
 		inserted, err := tx.Exec(ctx, "INSERT INTO inbox (id) VALUES ($1) ON CONFLICT DO NOTHING", id)
@@ -60,6 +62,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Leaves the group. Without it the partitions go to nobody for the session's timeout, 45 seconds.
 	defer client.Close()
 	for {
 		fetches := client.PollFetches(ctx)
@@ -76,5 +79,9 @@ func run(ctx context.Context) error {
 }
 
 func main() {
-	log.Fatal(run(context.Background()))
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil && ctx.Err() == nil {
+		log.Fatal(err)
+	}
 }
