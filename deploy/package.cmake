@@ -25,8 +25,13 @@ install(FILES ${written}/walrelay.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/v
 install(FILES ${written}/walrelay.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES systemd/walrelay.service ${unit_template} DESTINATION lib/systemd/system)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/walrelay RENAME copyright)
-install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/walrelay)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs examples prometheus grafana DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/walrelay)
+# As in the source, so that links between pages lead somewhere.
+set(documentation ${CMAKE_INSTALL_DATADIR}/doc/walrelay)
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md
+        ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${documentation})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${documentation})
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/debian-packages.sh DESTINATION ${documentation}/cmake)
+install(DIRECTORY examples prometheus grafana systemd compose helm DESTINATION ${documentation}/deploy)
 # Only in the package: /etc is not below the prefix.
 install(FILES debian/walrelay.toml DESTINATION /etc/walrelay PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ
         COMPONENT configuration EXCLUDE_FROM_ALL)
