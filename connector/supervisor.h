@@ -102,6 +102,7 @@ class Supervisor {
   void new_relay(RelayOptions options);
   void start_stream();
   void begin_streaming(Instant now);
+  void tell_server(int version, bool tls);
   void look_for_progress(Instant now);
   void stream(Instant now);
   void handle_relay_end(Instant now);

@@ -51,6 +51,7 @@ bool Supervisor::slot_is_usable(const ServerFacts& facts) {
         told_.clear();
         log_info("standby", verdict.reason, {{"slot", postgres.slot}});
       }
+      if (phase_ != Phase::standby) tell_server(facts.version, watch_.tls());
       parts_.board.unblock(ReadySubject::server);
       gap_seen_ = false;
       enter(Phase::standby, RelayState::standby);
@@ -233,14 +234,16 @@ void Supervisor::begin_streaming(Instant now) {
   gap_seen_ = false;
   enter(Phase::streaming, RelayState::streaming);
   parts_.board.unblock(ReadySubject::server);
-  const int version = source_->server_version();
-  parts_.board.set_server(
-      {watch_.target().to_string(), fmt::format("{}.{}", version / 10000, version % 10000), source_->tls()});
+  tell_server(source_->server_version(), source_->tls());
   parts_.metrics.replication_connected.set(1);
   parts_.metrics.active.set(1);
   log_info(
       "streaming_started", "streaming from the slot",
       {{"slot", parts_.config.postgres.slot}, {"from", relay_->resume_position()}, {"confirmed", relay_->confirmed()}});
+}
+
+void Supervisor::tell_server(int version, bool tls) {
+  parts_.board.set_server({watch_.target().to_string(), fmt::format("{}.{}", version / 10000, version % 10000), tls});
 }
 
 }  // namespace walrelay

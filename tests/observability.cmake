@@ -10,6 +10,7 @@ walrelay_test(observability_tests unit
     unit/metrics_named.cpp
     unit/metrics_test.cpp
     unit/metrics_text_test.cpp
+    unit/quantity_text.cpp
     unit/service_manager_test.cpp
     unit/status_page_test.cpp
     support/temp_dir.cpp

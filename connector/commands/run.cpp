@@ -26,6 +26,7 @@ RelayIdentity identity_of(const Config& config, const OutboxRouter& router, cons
   RelayIdentity identity{std::string(kVersion),      config.postgres.slot, {},
                          describe_sink(config.sink), clock.wall(),         print_config(config)};
   for (std::size_t i = 0; i < router.outbox_count(); ++i) identity.outboxes.emplace_back(router.outbox_name(i));
+  for (const auto& outbox : config.outboxes) identity.write_back.push_back(outbox.writes_back());
   return identity;
 }
 

@@ -8,6 +8,7 @@
 
 #include "connector/commands/command_support.h"
 #include "connector/commands/commands.h"
+#include "connector/observe/quantity_text.h"
 #include "connector/postgres/catalog.h"
 #include "connector/postgres/slot_admin.h"
 #include "sinks/json_writer.h"
@@ -50,8 +51,8 @@ std::string lag_text(const SlotLine& line, const Config& config) {
   const auto& slot = line.slot;
   if (slot.type != "logical") return "no position is confirmed: a physical slot";
   auto text = slot.confirmed_lsn ? "confirmed " + slot.confirmed_lsn->to_string() : "no position is confirmed yet";
-  if (slot.lag_bytes) text += fmt::format(", lag {} bytes", *slot.lag_bytes);
-  if (line.lag_seconds) return text + fmt::format(", {:.3f} seconds", *line.lag_seconds);
+  if (slot.lag_bytes) text += ", lag " + bytes_text(*slot.lag_bytes);
+  if (line.lag_seconds) return text + ", " + duration_text(*line.lag_seconds);
   if (slot.name != config.postgres.slot || slot.lost()) return text;
   return text + ", how old is not known here" + (slot.active ? ": ask the relay by --url" : "");
 }
@@ -73,9 +74,8 @@ std::string as_text(const std::vector<SlotLine>& lines, const Config& config) {
       out += "  retains no WAL\n";
       continue;
     }
-    out += fmt::format(
-        "  retained WAL {} bytes ({}), {}\n", *slot.retained_bytes, slot.wal_status,
-        slot.safe_wal_bytes ? fmt::format("{} more until the slot is lost", *slot.safe_wal_bytes) : "without limit");
+    out += fmt::format("  retained WAL {} ({}), {}\n", bytes_text(*slot.retained_bytes), slot.wal_status,
+                       room_text(slot.safe_wal_bytes));
   }
   return out;
 }

@@ -7,6 +7,7 @@
 
 #include "connector/commands/command_support.h"
 #include "connector/commands/commands.h"
+#include "connector/observe/quantity_text.h"
 #include "decoder/json_pointer.h"
 
 namespace walrelay {
@@ -37,15 +38,29 @@ class Answers {
   std::vector<JsonMember> members_;
 };
 
+std::string size(const std::optional<std::string>& bytes) {
+  return bytes ? bytes_text(std::stoll(*bytes)) : "not known";
+}
+
 std::string slot_wal(Answers& answers) {
-  auto wal = fmt::format("  retained WAL {} bytes, status {}", answers.text("/slot_retained_bytes"),
-                         answers.text("/slot_wal_status"));
-  const auto left = answers.known("/slot_safe_bytes");
-  wal += left ? fmt::format(", {} more until the slot is lost", *left) : ", without limit";
-  if (const auto until = answers.known("/slot_seconds_until_lost")) {
-    wal += fmt::format(", at the present rate in {:.0f} seconds", std::stod(*until));
+  const auto kept = answers.known("/slot_retained_bytes");
+  if (!kept) return "  retained WAL not known\n";
+  std::optional<std::int64_t> left;
+  if (const auto safe = answers.known("/slot_safe_bytes")) left = std::stoll(*safe);
+  auto wal = fmt::format("  retained WAL {} ({}), {}", size(kept), answers.text("/slot_wal_status"), room_text(left));
+  if (const auto until = answers.known("/slot_seconds_until_lost"); until && left > 0) {
+    wal += fmt::format(", at the present rate in {}", duration_text(std::stod(*until)));
   }
   return wal + "\n";
+}
+
+std::string progress(Answers& answers) {
+  const auto confirmed = answers.known("/positions/confirmed");
+  const auto seconds = answers.known("/lag/seconds");
+  return fmt::format("  {}, lag {}{}, {} events in flight\n",
+                     confirmed ? "confirmed " + *confirmed : "confirmed position not known",
+                     size(answers.known("/lag/bytes")), seconds ? ", " + duration_text(std::stod(*seconds)) : "",
+                     answers.text("/in_flight/events"));
 }
 
 std::string outboxes(Answers& answers) {
@@ -53,30 +68,47 @@ std::string outboxes(Answers& answers) {
   for (std::size_t i = 0;; ++i) {
     const auto member = [&](std::string_view name) { return answers.text(fmt::format("/outboxes/{}/{}", i, name)); };
     if (!answers.known(fmt::format("/outboxes/{}/name", i))) return lines;
-    lines += fmt::format("  outbox {}: {} delivered, {} dead letters, {} skipped\n", member("name"),
-                         member("delivered"), member("dead_letter"), member("skipped"));
+    lines += fmt::format("  outbox {}: {} delivered, {} dead letters, {} skipped", member("name"), member("delivered"),
+                         member("dead_letter"), member("skipped"));
+    if (answers.known(fmt::format("/outboxes/{}/write_back/written", i))) {
+      lines += fmt::format(", {} written back, {} given up", member("write_back/written"), member("write_back/failed"));
+    }
+    lines += "\n";
   }
 }
 
+// An instance that has no stream is a standby only while another one has the slot.
+std::string state(Answers& answers) {
+  const auto state = answers.text("/state");
+  auto words = state == "connecting"         ? "connecting to PostgreSQL"
+               : state == "waiting_for_sink" ? "disconnected until the sink is back"
+                                             : state;
+  return answers.text("/role") == "active" ? "active, " + words : words;
+}
+
+std::string server(Answers& answers) {
+  const auto version = answers.known("/server/version");
+  return version ? fmt::format("PostgreSQL {} at {}", *version, answers.text("/server/host")) : "no server yet";
+}
+
 std::string as_text(Answers& answers) {
-  std::string out = fmt::format("slot {}: {}, {} since {}\n", answers.text("/slot"), answers.text("/role"),
-                                answers.text("/state"), answers.text("/since"));
+  std::string out =
+      fmt::format("slot {}: {} since {}\n", answers.text("/slot"), state(answers), answers.text("/since"));
   for (std::size_t i = 0;; ++i) {
     const auto reason = answers.known(fmt::format("/not_ready/{}", i));
     if (!reason) break;
     out += fmt::format("  not ready: {}\n", *reason);
   }
-  out += fmt::format("  confirmed {}, lag {} bytes, {} seconds, {} events in flight\n",
-                     answers.text("/positions/confirmed"), answers.text("/lag/bytes"), answers.text("/lag/seconds"),
-                     answers.text("/in_flight/events"));
-  out += slot_wal(answers) + outboxes(answers);
+  out += progress(answers) + slot_wal(answers) + outboxes(answers);
+  if (const auto pending = answers.known("/write_back_pending_rows")) {
+    out += fmt::format("  {} rows to be written back\n", *pending);
+  }
   out += fmt::format("  reconnects {} to the server, {} to the sink\n", answers.text("/reconnects/source"),
                      answers.text("/reconnects/sink"));
   if (const auto error = answers.known("/last_error/text")) {
     out += fmt::format("  last error {}: {}\n", answers.text("/last_error/time"), *error);
   }
-  out += fmt::format("  walrelay {}, PostgreSQL {} at {}, {}\n", answers.text("/version"),
-                     answers.text("/server/version"), answers.text("/server/host"), answers.text("/sink"));
+  out += fmt::format("  walrelay {}, {}, {}\n", answers.text("/version"), server(answers), answers.text("/sink"));
   return out;
 }
 

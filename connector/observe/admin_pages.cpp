@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -60,6 +61,24 @@ void write_progress(JsonWriter& json, const RelayMetrics& metrics, PgTime wall) 
   json.key("transactions").integer(metrics.transactions.value());
 }
 
+bool writes_back(const RelayIdentity& identity, std::size_t outbox) {
+  return outbox < identity.write_back.size() && identity.write_back[outbox];
+}
+
+void write_write_back(JsonWriter& json, const RelayIdentity& identity, const RelayMetrics& metrics,
+                      std::size_t outbox) {
+  json.key("write_back");
+  if (!writes_back(identity, outbox)) {
+    json.null();
+    return;
+  }
+  json.begin_object();
+  for (std::size_t result = 0; result < kWriteBackResultNames.size(); ++result) {
+    json.key(kWriteBackResultNames[result]).integer(metrics.write_back(outbox, static_cast<WriteBackResult>(result)));
+  }
+  json.end_object();
+}
+
 void write_outboxes(JsonWriter& json, const RelayIdentity& identity, const RelayMetrics& metrics) {
   json.key("outboxes").begin_array();
   for (std::size_t outbox = 0; outbox < metrics.outbox_count(); ++outbox) {
@@ -67,9 +86,16 @@ void write_outboxes(JsonWriter& json, const RelayIdentity& identity, const Relay
     for (std::size_t result = 0; result < kEventResultNames.size(); ++result) {
       json.key(kEventResultNames[result]).integer(metrics.events(outbox, static_cast<EventResult>(result)));
     }
+    write_write_back(json, identity, metrics, outbox);
     json.end_object();
   }
   json.end_array();
+  json.key("write_back_pending_rows");
+  if (std::find(identity.write_back.begin(), identity.write_back.end(), true) == identity.write_back.end()) {
+    json.null();
+  } else {
+    json.integer(metrics.write_back_pending.value());
+  }
 }
 
 void write_slot(JsonWriter& json, const RelayMetrics& metrics, const std::string& wal_status,

@@ -1,6 +1,7 @@
 #include "connector/observe/history.h"
 
 #include <algorithm>
+#include <span>
 
 namespace walrelay {
 namespace {
@@ -16,6 +17,31 @@ std::uint64_t settled_events(const RelayMetrics& metrics) {
 }
 
 double seconds(PgTime microseconds) { return static_cast<double>(microseconds) / 1e6; }
+
+struct Kept {
+  PgTime time;
+  std::int64_t bytes;
+};
+
+// In bytes a second over the time since `from`; 0 if it does not grow.
+double growth(std::span<const Kept> all, PgTime from) {
+  const PgTime floor_from = all.back().time - std::chrono::microseconds(History::kGrowthFloor).count();
+  const Kept* before = nullptr;
+  const Kept* now = nullptr;  // the least of what is left of the time, at its latest moment
+  std::int64_t most_let_go = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Kept& one = all[i];
+    if (one.time < from) continue;
+    if (i > 0 && all[i - 1].time >= from) most_let_go = std::max(most_let_go, all[i - 1].bytes - one.bytes);
+    const Kept*& least = one.time < floor_from ? before : now;
+    if (least == nullptr || one.bytes <= least->bytes) least = &one;
+  }
+  if (before == nullptr) return 0;
+  const double over = seconds(now->time - before->time);
+  const auto grown = now->bytes - before->bytes;
+  if (over < std::chrono::duration<double>(History::kGrowthOverAtLeast).count() || grown <= most_let_go) return 0;
+  return static_cast<double>(grown) / over;
+}
 
 }  // namespace
 
@@ -55,16 +81,19 @@ std::optional<double> History::seconds_until_lost() const {
   const auto kept = metrics_.slot_retained_bytes.value();
   if (!left || !kept) return std::nullopt;
   if (*left <= 0) return 0.0;
-  const auto all = samples();
+  std::vector<Kept> all;
+  for (const auto& one : samples()) {
+    if (one.retained_bytes) all.push_back({one.time, *one.retained_bytes});
+  }
   const PgTime now = clock_.wall();
-  const auto from = now - std::chrono::microseconds(kGrowthOver).count();
-  const auto first =
-      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.time >= from && one.retained_bytes; });
-  if (first == all.end()) return std::nullopt;
-  const double over = seconds(now - first->time);
-  const auto grown = static_cast<double>(*kept - first->retained_bytes.value_or(*kept));
-  if (over < std::chrono::duration<double>(kGrowthOverAtLeast).count() || grown <= 0) return std::nullopt;
-  return static_cast<double>(*left) * over / grown;
+  all.push_back({now, *kept});
+  for (const auto window : kGrowthOver) {
+    const double rate = growth(all, now - std::chrono::microseconds(window).count());
+    if (rate <= 0) continue;
+    const double until = static_cast<double>(*left) / rate;
+    return until <= std::chrono::duration<double>(kLossToldWithin).count() ? std::optional(until) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace walrelay

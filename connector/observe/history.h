@@ -33,9 +33,14 @@ class History {
  public:
   static constexpr Duration kInterval = std::chrono::seconds(5);
   static constexpr std::size_t kSamplesMax = 181;  // both ends of 15 minutes
-  // What the growth of the slot's WAL is taken from; a shorter time would tell of a single burst.
-  static constexpr std::chrono::minutes kGrowthOver{5};
+  // What the growth of the slot's WAL is taken from: the last minutes or, where it is too slow to be seen in them, all.
+  static constexpr std::array<std::chrono::minutes, 2> kGrowthOver{std::chrono::minutes(5), std::chrono::minutes(15)};
+  // A healthy slot lets its WAL go every 15 to 30 s, when the server writes down what runs. What it has gathered since
+  // is no growth, so the least of this time is compared with the least of the time before.
+  static constexpr std::chrono::seconds kGrowthFloor{60};
   static constexpr std::chrono::seconds kGrowthOverAtLeast{30};
+  // What would take longer than this is not told.
+  static constexpr std::chrono::hours kLossToldWithin{30 * 24};
 
   // All stay the caller's and have to outlive this.
   History(const RelayMetrics& metrics, const StatusBoard& board, const Clock& clock)
@@ -50,7 +55,7 @@ class History {
   [[nodiscard]] std::vector<HistorySample> samples() const;
 
   // Until the server may give the slot up, if the WAL kept for it goes on growing as in the last minutes. Absent where
-  // it does not grow, the server has no limit, or not enough is known yet.
+  // it does not grow, by more than it falls by now and then, where the server has no limit, or not enough is known yet.
   [[nodiscard]] std::optional<double> seconds_until_lost() const;
 
  private:

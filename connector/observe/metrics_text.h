@@ -16,7 +16,8 @@ struct RelayIdentity {
   std::vector<std::string> outboxes;  // names by index, as many as the metrics count: table, or prefix of the messages
   std::string sink;                   // for people: kind and address, without secrets
   PgTime started = 0;
-  std::string configuration{};  // as `walrelay config` prints it, without secrets
+  std::string configuration{};     // as `walrelay config` prints it, without secrets
+  std::vector<bool> write_back{};  // by outbox, whether it is configured; none for those that are missing
 };
 
 // Every metric has the label `slot`. One whose value is not known is left out. `ready`: what /readyz says. Thread: any.

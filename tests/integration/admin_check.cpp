@@ -183,8 +183,8 @@ TEST_CASE("status says in words what is not known of a slot") {
     const auto begin = text.find("slot " + slot + ": ");
     return text.substr(begin, text.find("\nslot ", begin) - begin);
   };
-  CHECK_THAT(lines_of(admin.name()), ContainsSubstring(" bytes, ") && ContainsSubstring(" seconds\n"));
-  CHECK_THAT(lines_of(other.name()), ContainsSubstring(" bytes\n  retained WAL "));
+  CHECK_THAT(lines_of(admin.name()), ContainsSubstring(", lag ") && ContainsSubstring("B, 0.0 s\n"));
+  CHECK_THAT(lines_of(other.name()), ContainsSubstring("B\n  retained WAL ") && ContainsSubstring("B (reserved), "));
   CHECK_THAT(lines_of(physical), ContainsSubstring("no position is confirmed: a physical slot\n  retains no WAL"));
 }
 

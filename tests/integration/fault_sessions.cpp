@@ -71,6 +71,7 @@ TEST_CASE("further instances on a slot are quiet standbys, and one takes over in
   RelayProcess second(outbox.configuration());
   RelayProcess third(outbox.configuration());
   REQUIRE(wait_until(seconds(10), [&] { return is_standby(second) && is_standby(third); }));
+  CHECK(second.get("/status").body.find(R"("server":{"host":")") != std::string::npos);
   const auto walsender = outbox.walsender_pid();
   const auto lines = count_of(second.log(), "\n") + count_of(third.log(), "\n");
   Background load([&] { outbox.insert(20); }, milliseconds(20));

@@ -24,8 +24,8 @@ const std::string kStrangeName = "<img src=x onerror=alert(1)>";
 class Watched : public OutboxCase {
  public:
   Watched() {
-    exec("CREATE TABLE outbox (n integer)");
-    add_outbox("table = \"public.outbox\"\ntopic = \"t\"\nvalue = \"{n}\"");
+    exec("CREATE TABLE outbox (id bigserial PRIMARY KEY, n integer, done timestamptz)");
+    add_outbox("table = \"public.outbox\"\ntopic = \"t\"\nid = \"{id}\"\nvalue = \"{n}\"\nprocessed_at = \"done\"");
     add_outbox(fmt::format("messages = {}\ntopic = \"m\"", toml_quoted(kStrangeName)));
     set_sink(fmt::format("[sink.kafka]\n\"bootstrap.servers\" = \"{}\"", broker_.address()));
     set_dsn(database().dsn() + " password='open sesame'");
@@ -33,7 +33,7 @@ class Watched : public OutboxCase {
   }
 
   [[nodiscard]] KafkaBroker& broker() { return broker_; }
-  void insert() { exec("INSERT INTO outbox SELECT generate_series(1, 20)"); }
+  void insert() { exec("INSERT INTO outbox (n) SELECT generate_series(1, 20)"); }
 
  private:
   KafkaBroker broker_;
@@ -127,13 +127,52 @@ TEST_CASE("status --url shows what a running instance says, for people and as JS
     CHECK(told.status == 0);
     CHECK_THAT(told.output, ContainsSubstring("slot " + outbox.name() + ": active, streaming since 20"));
     CHECK_THAT(told.output, ContainsSubstring("  outbox public.outbox: 10 delivered, 0 dead letters, 0 skipped\n"));
-    CHECK_THAT(told.output, ContainsSubstring("bytes, status reserved, without limit\n"));
+    CHECK_THAT(told.output, ContainsSubstring("B (reserved), without limit\n"));
     CHECK_THAT(told.output, !ContainsSubstring("not ready"));
   }
   const auto json = walrelay_command({"status", "--json", "--url", address});
   CHECK(json_value(json.output, "/slot") == outbox.name());
   CHECK(json_value(json.output, "/ready") == "true");
   CHECK(json_value(json.output, "/outboxes/0/delivered") == "10");
+}
+
+TEST_CASE("status --url tells sizes and times as people read them, and takes nothing unknown for something else") {
+  const auto told = [](const std::string& answer) {
+    const OtherServer instance(answer);
+    return walrelay_command({"status", "--url", instance.address()}).output;
+  };
+  CHECK(told(R"({"version":"1.2.3","slot":"orders","role":"active","state":"streaming","since":"12:00","not_ready":[],
+      "positions":{"confirmed":"0/10"},"lag":{"bytes":3145728,"seconds":75.2},"in_flight":{"events":7},
+      "slot_retained_bytes":12582912,"slot_safe_bytes":68270584,"slot_seconds_until_lost":254128,
+      "slot_wal_status":"extended","server":{"host":"db:5432","version":"17.2"},"sink":"kafka b:9092",
+      "outboxes":[{"name":"a","delivered":4,"dead_letter":1,"skipped":0,"write_back":null},
+                  {"name":"b","delivered":6,"dead_letter":0,"skipped":0,
+                   "write_back":{"written":5,"unchanged":0,"failed":1}}],
+      "write_back_pending_rows":2,"reconnects":{"source":1,"sink":0}})") ==
+        R"(slot orders: active, streaming since 12:00
+  confirmed 0/10, lag 3.0 MiB, 1 min 15 s, 7 events in flight
+  retained WAL 12.0 MiB (extended), 65.1 MiB more until the slot is lost, at the present rate in 2 d 22 h
+  outbox a: 4 delivered, 1 dead letters, 0 skipped
+  outbox b: 6 delivered, 0 dead letters, 0 skipped, 5 written back, 1 given up
+  2 rows to be written back
+  reconnects 1 to the server, 0 to the sink
+  walrelay 1.2.3, PostgreSQL 17.2 at db:5432, kafka b:9092
+)");
+  CHECK(told(R"({"version":"1.2.3","slot":"orders","role":"standby","state":"connecting","since":"12:00",
+      "not_ready":["refused"],"positions":{"confirmed":null},"lag":{"bytes":null,"seconds":null},
+      "in_flight":{"events":0},"slot_retained_bytes":null,"slot_safe_bytes":null,"slot_seconds_until_lost":null,
+      "slot_wal_status":null,"server":null,"sink":"kafka b:9092","outboxes":[],"write_back_pending_rows":null,
+      "reconnects":{"source":1,"sink":0}})") == R"(slot orders: connecting to PostgreSQL since 12:00
+  not ready: refused
+  confirmed position not known, lag not known, 0 events in flight
+  retained WAL not known
+  reconnects 1 to the server, 0 to the sink
+  walrelay 1.2.3, no server yet, kafka b:9092
+)");
+  CHECK_THAT(told(R"({"slot":"s","state":"standby","positions":{},"slot_retained_bytes":9,"slot_safe_bytes":-5,
+      "slot_wal_status":"unreserved","slot_seconds_until_lost":0})"),
+             ContainsSubstring("slot s: standby since") &&
+                 ContainsSubstring("9 B (unreserved), past its limit: the slot can be lost any moment\n"));
 }
 
 TEST_CASE("status --url says what is wrong with an address where no walrelay answers") {

@@ -99,6 +99,8 @@ def values_appear_and_move(page, slot, outbox):
     check(page.browser.value("document.querySelectorAll('#outboxes img').length") == 0, "and is not taken for HTML")
     check(page.text("lag").endswith("s"), f"the lag is known: {page.text('lag')}")
     check(page.text("kept").endswith("iB"), f"the WAL that is kept is known: {page.text('kept')}")
+    page.wait("rows that are written back are counted", lambda: number(page.text("back")) > 0)
+    check("0 given up" in page.text("back-more"), page.text("back-more"))
     check("KiB" in page.text("safe") or "MiB" in page.text("safe") or "no limit" in page.text("safe"), page.text("safe"))
 
 

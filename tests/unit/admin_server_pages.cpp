@@ -116,6 +116,20 @@ TEST_CASE_METHOD(PagesFixture,
   CHECK(status_member("/messages/0/text") == "too large outbox=public.outbox");
 }
 
+TEST_CASE_METHOD(PagesFixture, "status counts what is written back to the tables for which that is configured") {
+  CHECK(status_member("/outboxes/0/write_back") == "null");
+  CHECK(status_member("/write_back_pending_rows") == "null");
+  RelayMetrics two(2);
+  two.write_back(1, WriteBackResult::written).add(5);
+  two.write_back(1, WriteBackResult::failed).add(2);
+  two.write_back_pending.set(3);
+  const AdminPages writing({"1.2.3", "orders", {"a", "b"}, "kafka", 0, "", {false, true}}, two, board, history, clock);
+  const auto body = writing.status().body;
+  CHECK(json_value(body, "/outboxes/0/write_back") == "null");
+  CHECK(json_value(body, "/outboxes/1/write_back") == R"({"written":5,"unchanged":0,"failed":2})");
+  CHECK(json_value(body, "/write_back_pending_rows") == "3");
+}
+
 TEST_CASE_METHOD(PagesFixture, "status says ready exactly when readyz does") {
   const auto agree = [&] { return (pages.readyz().status == 200) == (status_member("/ready") == "true"); };
   CHECK(agree());

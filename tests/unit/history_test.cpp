@@ -89,6 +89,39 @@ TEST_CASE_METHOD(HistoryFixture, "a burst of a few seconds does not tell when th
   CHECK_FALSE(history.seconds_until_lost());
 }
 
+// A relay that keeps up: what it has confirmed goes when the server writes down what runs, each 15 to 30 s.
+TEST_CASE_METHOD(HistoryFixture, "a slot whose WAL goes again and again is never said to be lost some time") {
+  metrics.slot_retained_bytes.set(kMiB);
+  metrics.slot_safe_bytes.set(1000 * kMiB);
+  for (int i = 0; i < 80; ++i) {
+    const auto before = metrics.slot_retained_bytes.value().value();
+    for (int turn = 0; turn < 10 + i % 20; ++turn) {
+      turns(std::chrono::seconds(1), kMiB / 4);
+      CHECK_FALSE(history.seconds_until_lost());
+    }
+    metrics.slot_retained_bytes.set(before + (i % 5 - 2) * kMiB / 8);
+    metrics.slot_safe_bytes.set(1000 * kMiB);
+  }
+}
+
+TEST_CASE_METHOD(HistoryFixture, "a slot that lets less WAL go than comes is lost in the end, and that is told") {
+  metrics.slot_retained_bytes.set(kMiB);
+  metrics.slot_safe_bytes.set(1000 * kMiB);
+  for (int i = 0; i < 30; ++i) {
+    turns(std::chrono::seconds(20), kMiB);
+    metrics.slot_retained_bytes.set(metrics.slot_retained_bytes.value().value() - 10 * kMiB);
+    metrics.slot_safe_bytes.set(metrics.slot_safe_bytes.value().value() + 10 * kMiB);
+  }
+  CHECK(history.seconds_until_lost().value() == Approx((1000 - 30 * 10) * 2).epsilon(0.1));
+}
+
+TEST_CASE_METHOD(HistoryFixture, "growth that would take months to lose the slot is not told") {
+  metrics.slot_retained_bytes.set(0);
+  metrics.slot_safe_bytes.set(100'000 * kMiB);
+  turns(std::chrono::minutes(6), 1000);
+  CHECK_FALSE(history.seconds_until_lost());
+}
+
 TEST_CASE("a message that comes again is counted, and the oldest one goes when there are too many") {
   RecentMessages recent;
   recent.add(1, LogLevel::warning, "sink_away", "broker down");

@@ -56,7 +56,7 @@
     const draining = status.state === 'draining';
     const now = !status.ready ? ['bad', '!', active ? 'Active, but not ready' : 'Not ready']
       : draining ? ['warn', '…', 'Draining']
-      : active ? ['good', '✓', 'Active'] : ['calm', '○', 'Standby'];
+      : active ? ['good', '✓', 'Active'] : ['calm', '○', status.state === 'standby' ? 'Standby' : 'Connecting'];
     tone('state', now[0]);
     put('mark', now[1]);
     put('headline', now[2]);
@@ -107,6 +107,11 @@
     put('dead', count(status.dead_letters));
     put('dead-more', `${count(skipped)} skipped`);
     tone('dead-box', status.dead_letters + skipped > 0 ? 'warn' : '');
+    $('back-box').hidden = !known(status.write_back_pending_rows);
+    const back = (result) => status.outboxes.reduce((sum, {write_back}) => sum + (write_back ? write_back[result] : 0), 0);
+    put('back', count(back('written')));
+    put('back-more', `${count(status.write_back_pending_rows || 0)} pending, ${count(back('failed'))} given up`);
+    tone('back-box', back('failed') > 0 ? 'warn' : '');
     put('reconnects', count(status.reconnects.source + status.reconnects.sink));
     put('reconnects-more', `${count(status.reconnects.source)} to the server, ${count(status.reconnects.sink)} to the sink`);
   }
@@ -123,8 +128,8 @@
   function showSlot(status) {
     const left = status.slot_safe_bytes, until = status.slot_seconds_until_lost;
     put('kept', known(status.slot_retained_bytes) ? bytes(status.slot_retained_bytes) : 'not known');
-    const untilText = known(until) ? `in ${duration(until)}` : known(left) ? 'not foreseeable: it does not grow' : '–';
-    put('kept-more', known(left) ? `${bytes(left)} left${known(until) ? `, lost ${untilText}` : ''}`
+    const untilText = known(until) ? `in ${duration(until)}` : known(left) ? 'not foreseeable: no steady growth' : '–';
+    put('kept-more', known(left) && left <= 0 ? 'past its limit: may be lost any moment' : known(left) ? `${bytes(left)} left${known(until) ? `, lost ${untilText}` : ''}`
       : known(status.slot_retained_bytes) ? 'no limit is set' : '');
     tone('kept-box', slotTone(status));
     put('wal-status', status.slot_wal_status || 'not known');
