@@ -16,6 +16,7 @@
 #include "decoder/event_time.h"
 #include "decoder/nearest_name.h"
 #include "decoder/presets.h"
+#include "sinks/kafka_options.h"
 
 namespace walrelay {
 namespace {
@@ -431,14 +432,25 @@ class Parser {
   ConfigFlags config_;
 };
 
+// What is no setting at all may be a misspelt secret.
+bool is_secret(const std::string& key) {
+  const KeyMatch match = find_option(key);
+  if (match.option == nullptr) return true;
+  if (const auto* text = std::get_if<TextField>(&match.option->field)) return text->secret;
+  return std::holds_alternative<PropertiesField>(match.option->field) && is_secret_kafka_property(match.rest);
+}
+
 // From where on an argument is to be hidden, npos: not at all. `flag` is what came before it.
 std::size_t secret_start(std::string_view flag, std::string_view argument) {
   if (flag == "--dsn") return 0;
   if (argument.starts_with("--dsn=")) return argument.find('=') + 1;
-  const bool pair = flag == "-X" || flag == "--set" || argument.starts_with("-X") || argument.starts_with("--set=");
-  if (!pair) return std::string_view::npos;
-  const auto equals = argument.find('=', argument.starts_with("--set=") ? 6 : 0);
-  return equals == std::string_view::npos ? equals : equals + 1;
+  const bool property = flag == "-X" || argument.starts_with("-X");
+  const std::size_t key = argument.starts_with("--set=") ? 6 : argument.starts_with("-X") ? 2 : 0;
+  if (!property && flag != "--set" && !argument.starts_with("--set=")) return std::string_view::npos;
+  const auto equals = argument.find('=', key);
+  if (equals == std::string_view::npos) return equals;
+  const auto name = std::string(argument.substr(key, equals - key));
+  return is_secret(property ? "sink.kafka." + name : name) ? equals + 1 : std::string_view::npos;
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::string_view kNotInThisVersion = "is not in this version; remove it";
 
+bool is_flag(std::string_view origin) { return origin.starts_with('-'); }
+
 bool is_section(std::string_view pattern) {
   const auto all = sections();
   return std::any_of(all.begin(), all.end(), [&](const Section& s) { return s.name == pattern; });
@@ -195,9 +197,25 @@ OutboxRules& ConfigBuilder::outbox(const Setting& setting, std::size_t index) {
   }
   if (index == outboxes.size()) {
     outboxes.emplace_back();
-    outbox_origins_.push_back(setting.origin);
+    outbox_origins_.push_back({setting.origin, {}});
+  } else if (is_flag(setting.origin) && !is_flag(outbox_origins_[index].first)) {
+    outbox_origins_[index].overrides.push_back(setting);
   }
   return outboxes[index];
+}
+
+// A flag alone where the error names its key, or else the file with all flags that came on top of it.
+std::string ConfigBuilder::origin_of(std::size_t index, std::string_view error) const {
+  const auto& [first, overrides] = outbox_origins_[index];
+  std::vector<std::string> flags;
+  for (const auto& setting : overrides) {
+    flags.push_back(fmt::format("{} {}", setting.origin, setting.key));
+    const auto name = setting.key.substr(setting.key.find('.', sizeof "outbox.") + 1);
+    if (error.find(fmt::format(", {}: ", name)) != std::string_view::npos) {
+      return flags.back();
+    }
+  }
+  return flags.empty() ? first : fmt::format("{} with {}", first, fmt::join(flags, ", "));
 }
 
 void ConfigBuilder::check_duplicates() const {
@@ -206,7 +224,7 @@ void ConfigBuilder::check_duplicates() const {
     for (std::size_t j = i + 1; j < outboxes.size(); ++j) {
       if (outboxes[i].table != outboxes[j].table || outboxes[i].messages != outboxes[j].messages) continue;
       throw ConfigError(fmt::format("{}: outbox.{}: {} has an [[outbox]] already ({}); remove one of the two",
-                                    outbox_origins_[j], j, outbox_name(outboxes[j]), outbox_origins_[i]));
+                                    origin_of(j, ""), j, outbox_name(outboxes[j]), origin_of(i, "")));
     }
   }
 }
@@ -224,7 +242,7 @@ void ConfigBuilder::check_dead_letter() const {
 void ConfigBuilder::check_retention(std::size_t index) const {
   const OutboxRules& rules = config_.outboxes[index];
   const auto fail = [&](std::string_view what) {
-    throw ConfigError(fmt::format("{}: outbox.{}.retention: {}", outbox_origins_[index], index, what));
+    throw ConfigError(fmt::format("{}: outbox.{}.retention: {}", origin_of(index, what), index, what));
   };
   if (rules.retention == RetentionRules{}) return;
   if (rules.table.empty()) fail("messages leave no rows behind that could be deleted; remove it");
@@ -240,7 +258,7 @@ void ConfigBuilder::check_retention(std::size_t index) const {
 
 void ConfigBuilder::complete_outbox(std::size_t index, Mapping mapping) {
   OutboxRules& rules = config_.outboxes[index];
-  const std::string where = fmt::format("{}: outbox.{}", outbox_origins_[index], index);
+  const std::string where = fmt::format("{}: outbox.{}", origin_of(index, ""), index);
   if (rules.table.empty() == rules.messages.empty()) {
     throw ConfigError(
         fmt::format("{}: {}; name a table (--table) or a prefix of messages, not both", where,
@@ -258,7 +276,7 @@ void ConfigBuilder::complete_outbox(std::size_t index, Mapping mapping) {
     const OutboxRouter compiled({rules});
     if (rules.writes_back()) static_cast<void>(row_id_column(rules));
   } catch (const RuleError& error) {
-    throw ConfigError(fmt::format("{}: {}", outbox_origins_[index], error.what()));
+    throw ConfigError(fmt::format("{}: {}", origin_of(index, error.what()), error.what()));
   }
   check_retention(index);
 }

@@ -47,7 +47,15 @@ class ConfigBuilder {
   void complete_outbox(std::size_t index, Mapping mapping);
 
   Config config_;
-  std::vector<std::string> outbox_origins_;  // of the first setting of each [[outbox]]
+  // Of an [[outbox]].
+  struct Origins {
+    std::string first;               // of its first setting
+    std::vector<Setting> overrides;  // by flags, where that one is in a file
+  };
+  // What an error of the whole [[outbox]] is to name.
+  [[nodiscard]] std::string origin_of(std::size_t index, std::string_view error) const;
+
+  std::vector<Origins> outbox_origins_;
 };
 
 }  // namespace walrelay

@@ -43,8 +43,8 @@ Later wins: defaults, then the file, then flags, in the order `--dsn` and its li
 ## Values
 
 - **Secrets and environment.** In any string, also in flags, `${NAME}` is the environment variable NAME and
-  `${file:/run/secrets/x}` the content of a file without its last line break. `$${` is a literal `${`. A password in
-  `--dsn` is hidden from the process list as soon as the program has started; `${file:...}` or `~/.pgpass` never show it.
+  `${file:/run/secrets/x}` the content of a file without its last line break. `$${` is a literal `${`. A secret in
+  `--dsn`, `--set` or `-X` is hidden from the process list as soon as the program has started; `${file:...}` or `~/.pgpass` never show it.
   In `postgres.dsn` and `query_dsn` such a file is read again at each connect.
 - **Durations** have a unit: `500ms`, `60s`, `5m`, `12h`, `7d`. **Sizes**: `64MiB` (KiB, MiB, GiB are powers of 1024; kB, MB,
   GB of 1000); a number alone is bytes.

@@ -162,6 +162,17 @@ TEST_CASE("a flag is named like a line of the file") {
   CHECK_THAT(refusal_of("", {{"postgres.slot", "My-Slot", "--slot"}}),
              ContainsSubstring("--slot: postgres.slot: \"My-Slot\""));
   CHECK_THAT(refusal_of("", {{"outbox.topic", "x", "--set"}}), ContainsSubstring("outbox.0.topic for the first"));
+  const std::string table = "[[outbox]]\ntable = \"a.b\"\npreset = ";
+  const auto key = refusal_of(table + "'standard'", {{"outbox.0.key", "{payload/orderId", "--set"}});
+  INFO(key);
+  CHECK(key.starts_with("--set outbox.0.key: [[outbox]] a.b, key: template"));
+  const auto keep = refusal_of(table + "'debezium'", {{"outbox.0.retention.keep", "7d", "--set"}});
+  INFO(keep);
+  CHECK(keep.starts_with("relay.toml:"));
+  CHECK_THAT(keep, ContainsSubstring(" with --set outbox.0.retention.keep: outbox.0.retention: keep goes by the age"));
+  const auto both =
+      refusal_of(table + "'standard'", {{"outbox.0.topic", "t", "--set"}, {"outbox.0.messages", "m", "--set"}});
+  CHECK_THAT(both, ContainsSubstring(" with --set outbox.0.topic, --set outbox.0.messages: outbox.0: both"));
   CHECK_THAT(refusal_of("", {{"outbox.1.topic", "x", "--set"}}), ContainsSubstring("only 0 outboxes, counted from 0"));
 }
 

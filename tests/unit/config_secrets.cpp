@@ -134,7 +134,13 @@ TEST_CASE("the values of flags that may hold secrets are overwritten for ps") {
                                     "--set=postgres.dsn=hunter2",
                                     "-Xsasl.password=hunter2",
                                     "--table",
-                                    "public.outbox"};
+                                    "public.outbox",
+                                    "--set",
+                                    "http.listen=127.0.0.1:9465",
+                                    "-Xlinger.ms=5",
+                                    "--set=sink.kafka.ssl.key.password=hunter2",
+                                    "--set",
+                                    "sink.kafak.sasl.pass=hunter2"};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   hide_secrets(arguments);
@@ -142,6 +148,8 @@ TEST_CASE("the values of flags that may hold secrets are overwritten for ps") {
   CHECK(words[5] == "sasl.password=*******");
   CHECK(words[8] == "--set=postgres.dsn=*******");
   CHECK(words[11] == "public.outbox");
+  CHECK(words[13] == "http.listen=127.0.0.1:9465");
+  CHECK(words[14] == "-Xlinger.ms=5");
 }
 
 }  // namespace walrelay::test
