@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "connector/given_time.h"
 #include "connector/observe/time_text.h"
-#include "decoder/event_time.h"
 
 namespace walrelay {
 
@@ -36,7 +36,7 @@ std::optional<BackfillChoice> parse_backfill_choice(std::string_view text) {
   if (text == "unprocessed") return BackfillChoice{Rows::unprocessed};
   if (text == "all") return BackfillChoice{Rows::all};
   if (!text.starts_with(kSince)) return std::nullopt;
-  const auto since = parse_event_time(text.substr(kSince.size()));
+  const auto since = parse_given_time(text.substr(kSince.size()));
   if (!since) return std::nullopt;
   return BackfillChoice{Rows::since, *since};
 }

@@ -8,6 +8,7 @@
 #include "connector/commands/command_support.h"
 #include "connector/commands/publication_check.h"
 #include "connector/commands/retention_check.h"
+#include "connector/postgres/admin_sql.h"
 #include "connector/postgres/catalog.h"
 #include "connector/postgres/pg_quote.h"
 #include "connector/postgres/slot_admin.h"
@@ -263,15 +264,25 @@ void check_all(Findings& findings, PgConnection& connection, const Config& confi
   check_slot(findings, connection, server, slot, config, publication.has_value());
 }
 
+// What a statement of the check itself was refused for.
+std::string query_remedy(const PgError& error, const std::string& role) {
+  if (!error.remedy().empty() || error.sqlstate() != "42501") return error.remedy();
+  if (error.reason().find("replication") != std::string::npos) return alter_role_sql(role) + ";";
+  return fmt::format("give role {} that right", quote_identifier(role));
+}
+
 }  // namespace
 
 Findings check_database(const Config& config) {
   Findings findings;
+  std::string role;
   try {
     PgConnection connection(query_conninfo(config));
+    role = connection.target().user;
     check_all(findings, connection, config);
   } catch (const PgError& error) {
-    findings.error(findings.list().empty() ? "server.connect" : "server.query", error.reason(), error.remedy());
+    findings.error(findings.list().empty() ? "server.connect" : "server.query", error.reason(),
+                   query_remedy(error, role));
   } catch (const RuleError& error) {
     findings.error("mapping", error.what(), "correct the [[outbox]]");
   }

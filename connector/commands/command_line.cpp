@@ -12,8 +12,8 @@
 #include "connector/commands/shell_completion.h"
 #include "connector/config/option_values.h"
 #include "connector/config/options.h"
+#include "connector/given_time.h"
 #include "connector/observe/version.h"
-#include "decoder/event_time.h"
 #include "decoder/nearest_name.h"
 #include "decoder/presets.h"
 #include "sinks/kafka_options.h"
@@ -258,10 +258,10 @@ class Parser {
   void add_replay(CLI::App& command) {
     const auto time_into = [](std::optional<std::int64_t>& target, const char* flag) {
       return [&target, flag](const std::string& text) {
-        target = parse_event_time(text);
+        target = parse_given_time(text);
         if (target) return;
         throw ConfigError(
-            fmt::format("{}: \"{}\" is no time; it is UTC, or with an offset: 2026-11-29 12:00:00+01", flag, text));
+            fmt::format("{}: \"{}\" is no time; it is UTC, or with an offset: 2026-11-29 12:00+01", flag, text));
       };
     };
     auto& filter = replay_.filter;
@@ -289,7 +289,7 @@ class Parser {
       if (!choice) {
         throw ConfigError(
             fmt::format("--backfill: \"{}\" is none of {}; TIME is UTC, or with an offset: since=2026-11-29 "
-                        "12:00:00+01",
+                        "12:00+01",
                         text, kBackfillForms));
       }
     };

@@ -11,6 +11,7 @@
 #include "connector/postgres/write_back_sql.h"
 #include "decoder/mapping_check.h"
 #include "decoder/presets.h"
+#include "decoder/rule_error.h"
 
 namespace walrelay {
 namespace {
@@ -202,6 +203,13 @@ class Planner {
     } else {
       plan_.kept.push_back(fmt::format("role {}", quote_identifier(name)));
     }
+    if (role && flags_.role.empty() && is_superuser(name)) {
+      plan_.hints.push_back(
+          fmt::format("warning: the relay is to log in as \"{}\", a superuser; --role NAME makes a role with no more "
+                      "rights than it "
+                      "needs, and proposes that one",
+                      name));
+    }
     if (role && role->may_connect) return;
     plan_.steps.push_back({grant_connect_sql(name, plan_.server.database),
                            fmt::format("the right of role {} to connect", quote_identifier(name))});
@@ -211,6 +219,10 @@ class Planner {
     return plan_.server.version_number >= 160'000
                ? "run init as a superuser or as a role with CREATEROLE and REPLICATION"
                : "run init as a superuser (before PostgreSQL 16 nobody else may make a role with REPLICATION)";
+  }
+
+  [[nodiscard]] bool is_superuser(const std::string& role) {
+    return !connection_.exec("SELECT FROM pg_roles WHERE rolname = $1::name AND rolsuper", {role}).empty();
   }
 
   // Of a role other than the one that is at work here, which is the table's owner as a rule.
@@ -324,11 +336,36 @@ class Planner {
           {quote_table(name)});
       const auto rows = found[0].is_null("rows") ? 0 : found[0].number("rows");
       if (rows == 0 && !found[0].flag("more")) continue;
-      plan_.hints.push_back(
-          fmt::format("table \"{}\" has {}rows from before the slot, which are not published; --backfill all, "
-                      "unprocessed or since=TIME publishes them",
-                      name, rows == 0 ? "" : fmt::format("about {} ", rows)));
+      plan_.hints.push_back(fmt::format(
+          "table \"{}\" has {}rows from before the slot, which are not published; --backfill {} publishes them", name,
+          rows == 0 ? "" : fmt::format("about {} ", rows), join(backfills(name), " or ")));
     }
+  }
+
+  // The choices for which the mapping has the columns.
+  [[nodiscard]] std::vector<std::string> backfills(const std::string& table) {
+    std::vector<std::string> choices = {"all"};
+    const auto outbox = std::find_if(plan_.outboxes.begin(), plan_.outboxes.end(),
+                                     [&](const OutboxProposal& proposal) { return proposal.rules.table == table; });
+    if (outbox == plan_.outboxes.end()) return choices;
+    const auto offer = [&](const OutboxRules& rules, BackfillChoice::Rows rows, std::string text) {
+      try {
+        const auto filter = BackfillChoice{rows, 1}.filter();
+        static_cast<void>(make_row_query(rules, read_row_table(connection_, table), filter));
+        choices.push_back(std::move(text));
+      } catch (const RuleError&) {  // it lacks the column
+      }
+    };
+    offer(outbox->rules, BackfillChoice::Rows::unprocessed, "unprocessed");
+    for (const auto* column : {"processed_at", "ProcessedAt"}) {
+      if (!outbox->rules.processed_at.empty()) break;
+      OutboxRules with = outbox->rules;
+      with.processed_at = column;
+      offer(with, BackfillChoice::Rows::unprocessed,
+            fmt::format("unprocessed (with --set outbox.{}.processed_at={})", outbox - plan_.outboxes.begin(), column));
+    }
+    offer(outbox->rules, BackfillChoice::Rows::since, "since=TIME");
+    return choices;
   }
 
   PgConnection& connection_;

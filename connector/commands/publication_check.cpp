@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "connector/commands/command_support.h"
+#include "connector/postgres/admin_sql.h"
 #include "connector/postgres/pg_quote.h"
 #include "decoder/mapping_check.h"
 
@@ -33,15 +34,20 @@ std::string add_remedy(const std::string& publication, const std::string& table)
   return fmt::format("ALTER PUBLICATION {} ADD TABLE {};", quote_identifier(publication), quote_table(table));
 }
 
+// In one transaction, so that no row falls between.
+std::string publish_anew(const std::string& publication, const PublicationTable& table) {
+  return fmt::format("BEGIN; ALTER PUBLICATION {} DROP TABLE {}; {}; COMMIT;", quote_identifier(publication),
+                     quote_table(table.table), add_table_sql(publication, table));
+}
+
 void check_filters(const std::string& publication, const PublicationInfo& facts, const TableInfo& table,
                    std::vector<Problem>& problems) {
   for (const auto* entry : entries_of(facts, table)) {
     if (entry->row_filter.empty()) continue;
-    problems.push_back(
-        {fmt::format("publication \"{}\" leaves out rows of \"{}.{}\": its row filter is {}", publication,
-                     entry->schema, entry->name, entry->row_filter),
-         fmt::format("ALTER PUBLICATION {} SET TABLE ... with {} and no WHERE, if every row is to be published",
-                     quote_identifier(publication), quote_table(full_name(table)))});
+    problems.push_back({fmt::format("publication \"{}\" leaves out rows of \"{}.{}\": its row filter is {}",
+                                    publication, entry->schema, entry->name, entry->row_filter),
+                        fmt::format("if every row is to be published: {}",
+                                    publish_anew(publication, {full_name(table), entry->column_list}))});
   }
 }
 
@@ -84,15 +90,17 @@ std::vector<Problem> column_list_problems(const std::string& publication, const 
   for (const auto* entry : entries_of(facts, table)) {
     if (entry->column_list.empty()) continue;
     std::vector<std::string> missing;
+    auto list = entry->column_list;
     for (const auto& column : mapped) {
-      const auto& list = entry->column_list;
-      if (std::find(list.begin(), list.end(), column) == list.end()) missing.push_back(column);
+      if (std::find(list.begin(), list.end(), column) != list.end()) continue;
+      missing.push_back(column);
+      list.push_back(column);
     }
     if (missing.empty()) continue;
     problems.push_back(
         {fmt::format("publication \"{}\" has a column list for \"{}.{}\" without what the mapping needs: {}",
                      publication, entry->schema, entry->name, join(missing, ", ")),
-         "add the columns to the list (ALTER PUBLICATION ... SET TABLE ...), or publish the table without one"});
+         publish_anew(publication, {full_name(table), list})});
   }
   return problems;
 }

@@ -40,6 +40,18 @@ void check_partitions(Findings& findings, PgConnection& connection, const Retent
   }
 }
 
+// By the primary key, where there is no time, and only a number that counts up says which row is newer.
+void check_order(Findings& findings, const OutboxRules& rules, const RetentionFacts& facts) {
+  const bool counts_up = facts.key_type == "integer" || facts.key_type == "bigint" || facts.key_type == "smallint";
+  if (rules.retention.max_rows == 0 || counts_up || age_column(rules, facts) != facts.key_column) return;
+  findings.warning(
+      "retention.order",
+      fmt::format("which rows of \"{}\" are the newest {} is told by \"{}\" ({}), as no column of time is mapped: rows "
+                  "of any age are deleted, unless its values grow as those of UUIDs of version 7 do",
+                  rules.table, rules.retention.max_rows, facts.key_column, facts.key_type),
+      "map a time by timestamp = \"{COLUMN}\" in the [[outbox]], or delete each row by after = \"ack\"");
+}
+
 std::string what_goes(const OutboxRules& rules) {
   const RetentionRules& retention = rules.retention;
   std::string text;
@@ -63,6 +75,7 @@ void check_retention(Findings& findings, PgConnection& connection, const OutboxR
   }
   findings.ok("retention", fmt::format("published {} of \"{}\" {} are {}", facts.by_time ? "partitions" : "rows",
                                        rules.table, what_goes(rules), facts.by_time ? "dropped" : "deleted"));
+  check_order(findings, rules, facts);
   if (facts.by_time) check_partitions(findings, connection, facts);
   if (!facts.by_time || !facts.default_partition.empty()) check_index(findings, connection, rules, facts);
   if (rules.retention.interval >= kBriskInterval) return;

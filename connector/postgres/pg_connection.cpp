@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "connector/clock.h"
+#include "connector/postgres/admin_sql.h"
 
 namespace walrelay {
 namespace {
@@ -74,7 +75,7 @@ std::string take_sqlstate(std::string& text) {
   return "";
 }
 
-std::string connect_remedy(std::string_view sqlstate, std::string_view message) {
+std::string connect_remedy(std::string_view sqlstate, std::string_view message, const PgTarget& target) {
   const auto says = [&](std::string_view part) { return message.find(part) != std::string_view::npos; };
   if (sounds_like_pooler(message)) {
     return "a connection pooler answers at this address: set postgres.dsn to the PostgreSQL server itself (ordinary "
@@ -86,7 +87,9 @@ std::string connect_remedy(std::string_view sqlstate, std::string_view message) 
   }
   if (sqlstate == "28000") return "check that the role exists and may log in, and the server's pg_hba.conf";
   if (sqlstate == "3D000") return "check dbname in postgres.dsn";
-  if (sqlstate == "42501") return "ALTER ROLE ... LOGIN REPLICATION and GRANT CONNECT ON DATABASE ... TO the role";
+  if (sqlstate == "42501") {
+    return fmt::format("{}; {};", alter_role_sql(target.user), grant_connect_sql(target.user, target.database));
+  }
   if (sqlstate == "53300") return "raise max_connections or max_wal_senders, or end connections that nobody needs";
   if (says("certificate") || says("SSL")) return "check sslmode, sslrootcert and the name that the certificate is for";
   if (sqlstate.empty()) return "check that the server runs, and host, port and firewall";
@@ -111,7 +114,7 @@ PgError connect_error(PGconn* connection, const PgTarget& target, std::string_vi
   auto sqlstate = take_sqlstate(text);
   if (const auto hint = text.find(" Is the server running"); hint != std::string::npos)
     text.erase(hint);  // the remedy asks
-  auto remedy = connect_remedy(sqlstate, text);
+  auto remedy = connect_remedy(sqlstate, text, target);
   return {std::move(sqlstate), fmt::format("{} ({}): {}", doing, target.to_string(), text), std::move(remedy)};
 }
 

@@ -54,11 +54,13 @@ PgRows wait_for_slot(PgConnection& creator, PgConnection& observer, const std::s
   return creator.take();
 }
 
-PgError explain_creation(const PgError& error, const std::string& slot) {
+PgError explain_creation(const PgError& error, const std::string& slot, const std::string& role) {
   std::string remedy;
   if (error.sqlstate() == "55000") remedy = "set wal_level = logical in postgresql.conf and restart the server";
   if (error.sqlstate() == "53400") remedy = "drop a slot that nobody needs, or raise max_replication_slots and restart";
-  if (error.sqlstate() == "42501") remedy = "ALTER ROLE ... REPLICATION, or run init as an administrator with --role";
+  if (error.sqlstate() == "42501") {
+    remedy = fmt::format("{}, or run init as an administrator with --role", alter_role_sql(role));
+  }
   return {error.sqlstate(), fmt::format("cannot make slot \"{}\": {}", slot, error.reason()), std::move(remedy)};
 }
 
@@ -116,7 +118,7 @@ void create_slot(PgConnection& creator, PgConnection& observer, const std::strin
     transaction.commit();
   } catch (const PgError& error) {
     if (error.sqlstate() == "57014") throw;
-    throw explain_creation(error, slot);
+    throw explain_creation(error, slot, creator.target().user);
   }
 }
 
@@ -143,7 +145,7 @@ TemporarySlot create_temporary_slot(PgConnection& creator, PgConnection& observe
     return {slot, made[0].lsn("consistent_point").value_or(Lsn{}), made[0].text("snapshot_name")};
   } catch (const PgError& error) {
     if (error.sqlstate() == "57014") throw;
-    throw explain_creation(error, slot);
+    throw explain_creation(error, slot, creator.target().user);
   }
 }
 

@@ -70,6 +70,60 @@ TEST_CASE("a publication that is younger than the slot's position is found befor
 }
 
 TEST_CASE("a slot of another database is named as such") {
+TEST_CASE("the SQL that check proposes for a row filter or a column list makes the publication fit") {
+  AdminFixture admin;
+  if (std::stoi(admin.database().value("SHOW server_version_num")) < 150'000) return;
+  REQUIRE(admin.init().status == 0);
+  for (const auto* broken : {"WHERE (type <> 'x')", "(id, type)"}) {
+    CAPTURE(broken);
+    admin.database().exec("ALTER PUBLICATION " + admin.name() + " SET TABLE outbox " + broken);
+    const auto told = admin.run("check", {"--table", "public.outbox", "--preset", "standard", "--sink", "stdout"});
+    INFO(told.output);
+    const auto begin = told.output.find("BEGIN;");
+    REQUIRE(begin != std::string::npos);
+    admin.database().exec(told.output.substr(begin, told.output.find('\n', begin) - begin));
+    const auto after = admin.check();
+    INFO(after.output);
+    CHECK(after.status == 0);
+  }
+}
+
+TEST_CASE("a role that may not replicate gets the statement that lets it, with its name") {
+  AdminFixture admin;
+  REQUIRE(admin.init().status == 0);
+  const auto role = admin.name() + "_plain";
+  admin.database().exec("CREATE ROLE \"" + role + "\" LOGIN");
+  const auto result = walrelay_command({"check", "--dsn", admin.database().dsn() + " user=" + role, "--slot",
+                                        admin.name(), "--publication", admin.name(), "--table", "public.outbox",
+                                        "--preset", "standard", "--sink", "stdout"});
+  admin.database().exec("DROP ROLE \"" + role + "\"");
+  INFO(result.output);
+  CHECK(result.status == 1);
+  const auto remedy = "remedy: ALTER ROLE \"" + role + "\" LOGIN REPLICATION;";
+  CHECK_THAT(result.output, ContainsSubstring("error   server.query: "));
+  CHECK(result.output.find(remedy) != result.output.rfind(remedy));  // of both connections
+  CHECK_THAT(result.output, !ContainsSubstring("ROLE ..."));
+}
+
+TEST_CASE("check warns where the newest rows are told by a key that is no number") {
+  AdminFixture admin;
+  REQUIRE(admin.init({"--table", "public.outbox", "--preset", "debezium"}).status == 0);
+  const auto check = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all{"--table", "public.outbox", "--preset", "debezium", "--sink", "stdout", "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return admin.run("check", all);
+  };
+  const auto by_key = check({"--set", "outbox.0.retention.max_rows=100"});
+  INFO(by_key.output << by_key.errors);
+  CHECK(by_key.status == 0);
+  CHECK(finds(by_key, "retention.order", "warning"));
+  admin.database().exec("ALTER TABLE outbox ADD occurred_at timestamptz DEFAULT now()");
+  const auto by_time = check({"--set", "outbox.0.retention.max_rows=100", "--set", "outbox.0.timestamp={occurred_at}"});
+  INFO(by_time.output << by_time.errors);
+  CHECK(finds(by_time, "retention", "ok"));
+  CHECK_THAT(by_time.output, !ContainsSubstring("retention.order"));
+}
+
   AdminFixture admin;
   const TestDatabase other;
   REQUIRE(admin.init().status == 0);

@@ -134,7 +134,9 @@ TEST_CASE("who is not let in, by pg_hba.conf, role or database, is told what is 
   CHECK_THAT(connect_both(of("barred", "postgres")), ContainsSubstring("pg_hba.conf"));
   CHECK_THAT(connect_both(of("nobody_here", "postgres")), ContainsSubstring("nobody_here"));
   CHECK_THAT(connect_both(of("postgres", "no_such_database")), ContainsSubstring("check dbname"));
-  CHECK_THAT(connect_both(of("plain", "postgres")), ContainsSubstring("LOGIN REPLICATION"));
+  CHECK_THAT(
+      connect_both(of("plain", "postgres")),
+      ContainsSubstring(R"(; ALTER ROLE "plain" LOGIN REPLICATION; GRANT CONNECT ON DATABASE "postgres" TO "plain";)"));
   CHECK_THAT(connect_both(of("relay@x", "postgres")), ContainsSubstring("password"));
 }
 

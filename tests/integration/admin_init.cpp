@@ -170,10 +170,38 @@ TEST_CASE("init tells of rows that the slot will not bring, as long as it makes 
   CHECK(hint({"--print"}).empty());
   admin.database().exec("INSERT INTO outbox (type) SELECT 'A' FROM generate_series(1, 300)");
   CHECK_THAT(hint({"--print"}), ContainsSubstring("table \"public.outbox\" has rows from before the slot"));
+  CHECK_THAT(hint({"--print"}), ContainsSubstring("--backfill all or since=TIME publishes them"));
+  admin.database().exec("ALTER TABLE outbox ADD processed_at timestamptz");
+  CHECK_THAT(hint({"--print"}), ContainsSubstring("--backfill all or unprocessed (with --set "
+                                                  "outbox.0.processed_at=processed_at) or since=TIME publishes them"));
+  CHECK_THAT(hint({"--print", "--set", "outbox.0.processed_at=processed_at"}),
+             ContainsSubstring("--backfill all or unprocessed or since=TIME publishes them"));
   admin.database().exec("ANALYZE outbox");
   CHECK(hint({"--print", "--backfill", "all", "--sink", "file", "--set", "sink.file.path=/dev/null"}).empty());
   CHECK_THAT(hint({}), ContainsSubstring("has about 300 rows") && ContainsSubstring("--backfill all"));
   CHECK(hint({}).empty());  // the slot is there
+}
+
+TEST_CASE("init proposes no backfill that it would refuse") {
+  AdminFixture admin;
+  admin.database().exec(
+      "CREATE TABLE outbox (id uuid, aggregatetype text, aggregateid text, type text, payload jsonb); INSERT INTO "
+      "outbox "
+      "(type) VALUES ('A')");
+  const auto result = admin.init({"--table", "public.outbox", "--print"});
+  INFO(result.errors);
+  CHECK(result.status == 0);
+  CHECK_THAT(result.errors, ContainsSubstring("--backfill all publishes them"));
+}
+
+TEST_CASE("init warns of a superuser that the relay would be, unless it is told of a role") {
+  AdminFixture admin;
+  const auto alone = admin.init({"--table", "public.outbox", "--print"});
+  CHECK(alone.status == 0);
+  CHECK_THAT(alone.errors, ContainsSubstring("a superuser; --role NAME makes a role"));
+  const auto named = admin.init({"--table", "public.outbox", "--print", "--role", "somebody"});
+  CHECK(named.status == 0);
+  CHECK_THAT(named.errors, !ContainsSubstring("superuser"));
 }
 
 TEST_CASE("a table that no preset fits gets the presets' columns told, and nothing is made") {
