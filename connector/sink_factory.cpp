@@ -45,8 +45,11 @@ SinkLog sink_log() {
 std::unique_ptr<Sink> make_sink(const Config& config) {
   switch (config.sink.type) {
     case SinkType::kafka:
-      return std::make_unique<KafkaSink>(
-          KafkaSinkOptions{config.sink.kafka, limits(config.delivery), config.delivery.progress_topic, sink_log()});
+      return std::make_unique<KafkaSink>(KafkaSinkOptions{.properties = config.sink.kafka,
+                                                          .limits = limits(config.delivery),
+                                                          .progress_topic = config.delivery.progress_topic,
+                                                          .dead_letter_topic = config.delivery.dead_letter_topic,
+                                                          .log = sink_log()});
     case SinkType::stdout_lines:
       return std::make_unique<FileSink>(LineFile::standard_output(), limits(config.delivery), sink_log());
     case SinkType::file:

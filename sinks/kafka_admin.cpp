@@ -43,6 +43,7 @@ class Inspection {
     for (const auto& name : names_) report_.topics.emplace_back().name = name;
     const KafkaMetadataHandle metadata = fetch_metadata();
     if (!metadata) {
+      if (report_.remedy.empty()) report_.remedy = kafka_connection_remedy(RD_KAFKA_RESP_ERR_NO_ERROR);
       report_.unreachable = fmt::format("no Kafka broker of {} can be reached: {}",
                                         kafka_bootstrap_servers(properties_), connection_error_);
       return std::move(report_);
@@ -130,6 +131,7 @@ class Inspection {
       if (rd_kafka_ConfigResource_type(resource) == RD_KAFKA_RESOURCE_BROKER) {
         const auto value = kafka_config_value(resource, "auto.create.topics.enable");
         if (value) report_.auto_create_topics = *value == "true";
+        report_.max_message_bytes = kafka_config_number(resource, "message.max.bytes");
       } else if (auto* report = find(rd_kafka_ConfigResource_name(resource))) {
         report->max_message_bytes = kafka_config_number(resource, "max.message.bytes");
         report->cleanup_policy = kafka_config_value(resource, "cleanup.policy");

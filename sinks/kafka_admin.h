@@ -24,11 +24,12 @@ struct KafkaTopicReport {
 
 struct KafkaReport {
   std::string unreachable;           // why no broker answered, naming them; "" if one did
-  std::string remedy;                // for that, "" if none is known
+  std::string remedy;                // for that
   std::vector<std::string> brokers;  // host:port of each
   std::optional<bool>
       auto_create_topics;  // whether brokers make missing topics; unknown without the right DESCRIBE_CONFIGS
-  std::vector<KafkaTopicReport> topics;  // as asked for, in that order
+  std::optional<std::size_t> max_message_bytes;  // of topics that say nothing else; unknown without that right
+  std::vector<KafkaTopicReport> topics;          // as asked for, in that order
 };
 
 // Creates nothing. Returns after `at_most`, a second later in the worst case. Throws SinkConfigError as

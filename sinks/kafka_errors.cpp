@@ -82,6 +82,11 @@ std::string_view kafka_remedy(rd_kafka_resp_err_t error) {
   }
 }
 
+std::string_view kafka_connection_remedy(rd_kafka_resp_err_t error) {
+  const auto remedy = kafka_remedy(error);
+  return remedy.empty() ? "see that the brokers run, and that \"bootstrap.servers\" and firewalls are right" : remedy;
+}
+
 bool is_connection_error(rd_kafka_resp_err_t error) {
   switch (error) {
     case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:

@@ -25,6 +25,9 @@ namespace walrelay {
 // What to do about a refusal of this class, to follow the reason; "" if there is nothing general to say.
 [[nodiscard]] std::string_view kafka_remedy(rd_kafka_resp_err_t error);
 
+// The same for a connection, of which there always is something to say.
+[[nodiscard]] std::string_view kafka_connection_remedy(rd_kafka_resp_err_t error);
+
 // Whether an error of the client means that a broker cannot be reached or does not let us in.
 [[nodiscard]] bool is_connection_error(rd_kafka_resp_err_t error);
 

@@ -97,6 +97,11 @@ std::optional<SubmitStatus> KafkaSink::hold_back(KafkaTopic& topic, const Outbox
     producer_->topics().ask(topic, event.topic);
     return SubmitStatus::full;
   }
+  const bool may_make = topic.missing && producer_->creates_topics() && !topic.tried_to_make;
+  if (may_make && event.topic == options_.dead_letter_topic) {
+    producer_->topics().make(topic, event.topic, kDeadLetterBytesMax);
+    return SubmitStatus::full;
+  }
   if (topic.missing && !producer_->creates_topics()) {
     return ask_or_reject(topic, event, FailureClass::topic,
                          fmt::format("topic \"{}\" does not exist: create it", event.topic));
@@ -265,6 +270,8 @@ void KafkaSink::take_in(rd_kafka_event_t* event) {
     case RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT:
       reachable_ = producer_->topics().take_answer(event) || reachable_;
       return;
+    case RD_KAFKA_EVENT_CREATETOPICS_RESULT:
+      return write_log(SinkLogLevel::info, KafkaTopics::take_made(event));
     case RD_KAFKA_EVENT_LOG:
       return take_log(event);
     case RD_KAFKA_EVENT_STATS:
@@ -320,7 +327,10 @@ void KafkaSink::take_error(rd_kafka_event_t* event) {
   if (error == RD_KAFKA_RESP_ERR__FATAL) return set_fatal(text);
   if (!is_connection_error(error)) return write_log(SinkLogLevel::warning, text);
   // "All brokers down" only follows what says why.
-  if (error != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) connection_error_ = text;
+  if (error != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+    connection_error_ = text;
+    connection_remedy_ = kafka_connection_remedy(error);
+  }
   if (error == RD_KAFKA_RESP_ERR__AUTHENTICATION) connection_error_ += login_remark(options_.properties);
 }
 
@@ -350,8 +360,8 @@ void KafkaSink::set_fatal(std::string_view reason) {
 Sink::Health KafkaSink::health() const {
   if (reachable_) return {};
   return {.reachable = false,
-          .why = fmt::format("no Kafka broker of {} can be reached: {}", kafka_bootstrap_servers(options_.properties),
-                             connection_error_)};
+          .why = fmt::format("no Kafka broker of {} can be reached: {}; {}",
+                             kafka_bootstrap_servers(options_.properties), connection_error_, connection_remedy_)};
 }
 
 Sink::Statistics KafkaSink::statistics() const {

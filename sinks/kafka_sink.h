@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "sinks/file_descriptor.h"
+#include "sinks/kafka_errors.h"
 #include "sinks/kafka_options.h"
 #include "sinks/kafka_producer.h"
 #include "sinks/kafka_progress.h"
@@ -35,11 +36,16 @@ struct KafkaSinkOptions {
   KafkaProperties properties;
   SinkLimits limits;
   std::string progress_topic;  // of the progress records; "": none are held
+  // Made where it is missing, for records of up to kDeadLetterBytesMax: what is too large for another topic comes here.
+  std::string dead_letter_topic;
   SinkLog log;  // librdkafka's lines and ours; called on the loop thread, within a call of the sink; may be empty
 };
 
 class KafkaSink final : public Sink {
  public:
+  // Below what brokers take as a request (socket.request.max.bytes, 100 MiB) and clients as an answer.
+  static constexpr std::size_t kDeadLetterBytesMax = 64 * 1024 * 1024;
+
   // Starts librdkafka's threads; does not wait for a connection. Throws SinkConfigError or SinkOpenError.
   explicit KafkaSink(KafkaSinkOptions options);
 
@@ -106,6 +112,7 @@ class KafkaSink final : public Sink {
   bool reachable_ = false;
   int seconds_without_broker_ = 0;
   std::string connection_error_ = "no answer yet";
+  std::string_view connection_remedy_ = kafka_connection_remedy(RD_KAFKA_RESP_ERR_NO_ERROR);
   std::optional<std::chrono::microseconds> round_trip_;
 };
 

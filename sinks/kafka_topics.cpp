@@ -1,5 +1,7 @@
 #include "sinks/kafka_topics.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdlib>
 #include <memory>
@@ -11,6 +13,7 @@ namespace {
 
 // Of one question. Where none is ever answered, the first event of a sink waits that long.
 constexpr int kAnswerTimeoutMs = 500;
+constexpr int kMakeTimeoutMs = 5000;
 
 bool is_no_answer(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR__TIMED_OUT || error == RD_KAFKA_RESP_ERR__TRANSPORT ||
@@ -58,6 +61,35 @@ void KafkaTopics::ask(KafkaTopic& topic, std::string_view name) {
       rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, std::string(name).c_str()));
   rd_kafka_ConfigResource_t* resources[] = {resource.get()};
   rd_kafka_DescribeConfigs(client_, resources, 1, options.get(), queue_);
+}
+
+void KafkaTopics::make(KafkaTopic& topic, std::string_view name, std::size_t max_message_bytes) {
+  topic.tried_to_make = true;
+  std::array<char, 256> reason{};
+  const std::string text(name);
+  const KafkaNewTopicHandle made(rd_kafka_NewTopic_new(text.c_str(), -1, -1, reason.data(), reason.size()));
+  if (!made) return;
+  rd_kafka_NewTopic_set_config(made.get(), "max.message.bytes", std::to_string(max_message_bytes).c_str());
+  topic.asked = true;
+  topic.settled = false;
+  const KafkaAdminOptionsHandle options(rd_kafka_AdminOptions_new(client_, RD_KAFKA_ADMIN_OP_CREATETOPICS));
+  rd_kafka_AdminOptions_set_request_timeout(options.get(), kMakeTimeoutMs, reason.data(), reason.size());
+  rd_kafka_AdminOptions_set_opaque(options.get(), &topic);
+  rd_kafka_NewTopic_t* topics[] = {made.get()};
+  rd_kafka_CreateTopics(client_, topics, 1, options.get(), queue_);
+}
+
+// It is not settled before it has been described anew. What could not be made is left to the broker's own making.
+std::string KafkaTopics::take_made(rd_kafka_event_t* event) {
+  auto& topic = *static_cast<KafkaTopic*>(rd_kafka_event_opaque(event));
+  topic.asked = false;
+  std::size_t count = 0;
+  const auto* const* results = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &count);
+  auto error = rd_kafka_event_error(event);
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR && count > 0) error = rd_kafka_topic_result_error(results[0]);
+  const auto* name = count > 0 ? rd_kafka_topic_result_name(results[0]) : "of dead letters";
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return fmt::format("made topic \"{}\"", name);
+  return fmt::format("cannot make topic \"{}\": {}", name, rd_kafka_err2str(error));
 }
 
 bool KafkaTopics::take_answer(rd_kafka_event_t* event) {

@@ -28,6 +28,7 @@ struct KafkaTopic {
   bool settled = false;     // need not wait for an answer
   bool fresh = false;       // answered, and no record sent since
   bool missing = false;     // when it was answered
+  bool tried_to_make = false;
   std::optional<std::size_t> max_message_bytes;
 };
 
@@ -45,6 +46,12 @@ class KafkaTopics {
 
   // Asks a broker for the topic's configuration, unless that is under way.
   void ask(KafkaTopic& topic, std::string_view name);
+
+  // Asks a broker to make the topic for records of at most so many bytes. Once for each topic.
+  void make(KafkaTopic& topic, std::string_view name, std::size_t max_message_bytes);
+
+  // Takes an event of type RD_KAFKA_EVENT_CREATETOPICS_RESULT; a line for people.
+  static std::string take_made(rd_kafka_event_t* event);
 
   // Takes an event of type RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT; true if a broker has answered.
   bool take_answer(rd_kafka_event_t* event);

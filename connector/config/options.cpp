@@ -134,7 +134,7 @@ const std::array kOptions = std::to_array<Option>({
     {"delivery.on_error", PolicyField{}, "", "what happens to an event that can never be delivered"},
     {"delivery.dead_letter_topic",
      TextField{[](Config& c) -> std::string& { return c.delivery.dead_letter_topic; }, topic_problem, "topic name"}, "",
-     "where dead-letter sends them"},
+     "where dead-letter sends them; where it is missing, it is made for records of up to 64 MiB"},
     {"delivery.max_in_flight",
      CountField{[](Config& c) -> std::size_t& { return c.delivery.max_in_flight; }, 1, 10'000'000}, "",
      "events that may wait for their acknowledgement; then reading pauses"},

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "tests/integration/admin_support.h"
+#include "tests/support/kafka_broker.h"
 #include "tests/support/temp_dir.h"
 
 namespace walrelay::test {
@@ -69,7 +70,6 @@ TEST_CASE("a publication that is younger than the slot's position is found befor
   CHECK_THAT(result.output, ContainsSubstring("pg_replication_slot_advance"));
 }
 
-TEST_CASE("a slot of another database is named as such") {
 TEST_CASE("the SQL that check proposes for a row filter or a column list makes the publication fit") {
   AdminFixture admin;
   if (std::stoi(admin.database().value("SHOW server_version_num")) < 150'000) return;
@@ -124,6 +124,7 @@ TEST_CASE("check warns where the newest rows are told by a key that is no number
   CHECK_THAT(by_time.output, !ContainsSubstring("retention.order"));
 }
 
+TEST_CASE("a slot of another database is named as such") {
   AdminFixture admin;
   const TestDatabase other;
   REQUIRE(admin.init().status == 0);
@@ -148,6 +149,31 @@ TEST_CASE("an unreachable server and an unreachable broker are found within ten 
   CHECK(finds(result, "sink.broker", "error"));
   CHECK_THAT(result.output, ContainsSubstring("host=127.0.0.1 port=1 dbname=shop user=relay"));
   CHECK(result.output.find("s3cret") == std::string::npos);
+}
+
+TEST_CASE("check warns of a dead-letter topic that does not take what is too large for others") {
+  AdminFixture admin;
+  REQUIRE(admin.init().status == 0);
+  const auto check = [&](const std::string& topic, const std::string& policy) {
+    auto result =
+        admin.run("check", {"--table", "public.outbox", "--preset", "standard", "--brokers", shared_kafka(), "--set",
+                            "delivery.on_error." + policy, "--set", "delivery.dead_letter_topic=" + topic, "--json"});
+    INFO(result.errors);
+    CHECK(result.status == 0);
+    return result;
+  };
+  const auto small = unique_name();
+  create_topic(shared_kafka(), small, 1);
+  const auto warned = check(small, "too-large=dead-letter");
+  INFO(warned.output);
+  CHECK(finds(warned, "sink.dead_letter", "warning"));
+  CHECK_THAT(warned.output, ContainsSubstring("kafka-configs.sh --bootstrap-server " + shared_kafka() + " --alter"));
+  CHECK_FALSE(finds(check(small, "rejected=dead-letter"), "sink.dead_letter", "warning"));
+  const auto roomy = unique_name();
+  create_topic(shared_kafka(), roomy, 1, {{"max.message.bytes", "2000000"}});
+  CHECK_FALSE(finds(check(roomy, "too-large=dead-letter"), "sink.dead_letter", "warning"));
+  const auto missing = check(unique_name(), "too-large=dead-letter");
+  CHECK_THAT(missing.output, ContainsSubstring("of dead letters does not exist yet; `run` makes it"));
 }
 
 TEST_CASE("check tells the brokers and whether topics exist or may be made") {

@@ -56,6 +56,24 @@ TEST_CASE("A13: an event over the topic's limit is rejected with size and limit,
   CHECK(driver.submit(event_of(topic, "small"), 3) == SubmitStatus::accepted);
 }
 
+TEST_CASE("the topic of dead letters is made for what is too large for the others, and that alone") {
+  auto options = options_with("compression.type", "none");
+  options.dead_letter_topic = unique_name();
+  KafkaSink sink(options);
+  SinkDriver driver(sink);
+  const std::string large(2'000'000, 'y');
+  REQUIRE(driver.submit(event_of(options.dead_letter_topic, large), 1) == SubmitStatus::accepted);
+  REQUIRE(driver.run_until_collected(1));
+  CHECK(driver.deliveries[0].status == DeliveryStatus::persisted);
+  const auto other = unique_name();
+  REQUIRE(driver.submit(event_of(other, "small"), 2) == SubmitStatus::accepted);
+  REQUIRE(driver.run_until_collected(2));
+  const std::vector<std::string> topics = {options.dead_letter_topic, other};
+  const auto report = inspect_kafka(options.properties, topics, std::chrono::seconds(10));
+  CHECK(report.topics[0].max_message_bytes == KafkaSink::kDeadLetterBytesMax);
+  CHECK(report.topics[1].max_message_bytes == report.max_message_bytes);
+}
+
 TEST_CASE("A13: a large event that may shrink is tried, not refused from its raw size") {
   const std::string topic = small_topic();
   KafkaSink sink(options_with("compression.type", "zstd"));

@@ -122,7 +122,8 @@ TEST_CASE("A25: nothing is given up while the brokers are down, and the outage i
     REQUIRE(driver.submit(event_of("orders", "k", expected.back()), tag) == SubmitStatus::accepted);
   }
   REQUIRE(driver.run_until([&] { return !sink.health().reachable; }));
-  CHECK_THAT(sink.health().why, ContainsSubstring(cluster.bootstrap_servers()) && ContainsSubstring("refused"));
+  CHECK_THAT(sink.health().why, ContainsSubstring(cluster.bootstrap_servers()) && ContainsSubstring("refused") &&
+                                    ContainsSubstring("; see that the brokers run"));
   CHECK(driver.deliveries.empty());
   CHECK(sink.in_flight_events() == 100);
   cluster.set_up(1);
