@@ -107,6 +107,8 @@ void WriteBack::ask(Asked what, std::size_t outbox, Instant now) {
     const auto& rules = config_.outboxes[outbox];
     const auto [schema, name] = split_table(rules.table);
     connection_.query(kWriteBackColumnsSql, {schema, name, array_text(write_back_columns(rules))});
+  } else if (what == Asked::visible) {
+    connection_.query(visibility_sql(queue_.under_way()));
   } else {
     connection_.query(tables_[outbox].statements->of(queue_.under_way(), what == Asked::free_rows));
   }
@@ -119,6 +121,7 @@ void WriteBack::take_answer(Instant now) {
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) return refused(now);
   const PgRows answer(std::move(result));
   if (asked_ == Asked::columns) return take_columns(answer, now);
+  if (asked_ == Asked::visible) return take_visible(answer, now);
   written(answer.affected(), now);
 }
 
@@ -133,12 +136,22 @@ void WriteBack::take_columns(const PgRows& answer, Instant now) {
   }
 }
 
+// If they are, they may have become so since they were looked for.
+void WriteBack::take_visible(const PgRows& answer, Instant now) {
+  asked_ = Asked::nothing;
+  WriteBackBatch& batch = queue_.under_way();
+  batch.visible = !answer[0].flag("unseen");
+  if (batch.visible) return ask(Asked::rows, batch.outbox, now);
+  try_again("rows that are in the log are not visible yet (does synchronous replication wait for a standby?)", now);
+}
+
 void WriteBack::written(std::size_t rows, Instant now) {
   const bool all = std::exchange(asked_, Asked::nothing) == Asked::rows;
   WriteBackBatch& batch = queue_.under_way();
   batch.rows_written += rows;
   count(WriteBackResult::written, rows);
   if (!all && batch.rows_written < batch.rows) return try_again(trouble_, now);
+  if (batch.rows_written < batch.rows && !batch.visible) return ask(Asked::visible, batch.outbox, now);
   count(WriteBackResult::unchanged, batch.rows - std::min(batch.rows, batch.rows_written));
   queue_.finished();
   backoff_.reset();

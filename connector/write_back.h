@@ -65,6 +65,7 @@ class WriteBack {
     columns,    // of the table of the batch that comes next
     rows,       // to write the batch that is under way
     free_rows,  // the same without those that others have locked
+    visible,    // whether rows that were not found are there at all yet
   };
   struct Table {
     std::optional<WriteBackStatements> statements;  // once its columns are known
@@ -77,6 +78,7 @@ class WriteBack {
   void ask(Asked what, std::size_t outbox, Instant now);
   void take_answer(Instant now);
   void take_columns(const PgRows& answer, Instant now);
+  void take_visible(const PgRows& answer, Instant now);
   void written(std::size_t rows, Instant now);
   void refused(Instant now);
   void try_again(const std::string& why, Instant now);

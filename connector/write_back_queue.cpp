@@ -30,6 +30,7 @@ void WriteBackQueue::add(std::deque<Row>& rows, std::size_t outbox, const Transa
   rows.push_back({.id = std::string(id),
                   .commit_lsn = transaction.commit_lsn,
                   .commit_time = transaction.commit_time,
+                  .writer = transaction.xid,
                   .outbox = static_cast<std::uint32_t>(outbox),
                   .covered = &rows == &covered_});
 }
@@ -50,6 +51,7 @@ void WriteBackQueue::failed(std::size_t outbox, const TransactionStart& transact
                   .outbox = outbox,
                   .ids = std::string(id),
                   .rows = 1,
+                  .writers = {transaction.xid},
                   .reason = fmt::format("{}: {}", to_string(rejection.failure_class), rejection.reason),
                   .before = settled_,
                   .commit_time = transaction.commit_time,
@@ -86,6 +88,7 @@ void WriteBackQueue::make_due(const Row& row, Instant now) {
   if (row.failed) return;
   WriteBackBatch& batch = batch_for(row, now);
   append_array_element(batch.ids, row.id);
+  if (batch.writers.empty() || batch.writers.back() != row.writer) batch.writers.push_back(row.writer);
   ++batch.rows;
   ++rows_due_;
 }
@@ -95,12 +98,13 @@ WriteBackBatch& WriteBackQueue::batch_for(const Row& row, Instant now) {
   const auto open = std::find_if(due_.rbegin(), due_.rend(), [&](const WriteBackBatch& batch) {
     return batch.kind == kind && batch.outbox == row.outbox;
   });
-  const bool has_room =
-      open != due_.rend() && open->rows < kBatchRowsMax && open->ids.size() < kBatchBytesMax && open->rows_written == 0;
+  const bool has_room = open != due_.rend() && open->rows < kBatchRowsMax && open->ids.size() < kBatchBytesMax &&
+                        open->rows_written == 0 && !open->visible;
   if (has_room) return *open;
   return due_.emplace_back(WriteBackBatch{.kind = kind,
                                           .outbox = row.outbox,
                                           .ids = "{}",
+                                          .writers = {},
                                           .reason = {},
                                           .before = settled_,
                                           .commit_time = row.commit_time,

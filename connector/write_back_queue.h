@@ -36,11 +36,13 @@ struct WriteBackBatch {
   std::size_t outbox = 0;  // index of the [[outbox]]
   std::string ids;         // as the text of a PostgreSQL array; of a failure the id itself
   std::size_t rows = 0;
-  std::size_t rows_written = 0;  // of them, by tries that did not reach all
-  std::string reason;            // of a failure
-  Lsn before;                    // up to here may be confirmed while it is not written
-  PgTime commit_time = 0;        // of the first row's transaction
-  Instant since{};               // when it was begun
+  std::size_t rows_written = 0;        // of them, by tries that did not reach all
+  std::vector<std::uint32_t> writers;  // xids of the transactions that inserted them
+  bool visible = false;                // these were known to be visible before the last try
+  std::string reason;                  // of a failure
+  Lsn before;                          // up to here may be confirmed while it is not written
+  PgTime commit_time = 0;              // of the first row's transaction
+  Instant since{};                     // when it was begun
 };
 
 class WriteBackQueue {
@@ -119,6 +121,7 @@ class WriteBackQueue {
     std::string id;
     Lsn commit_lsn;
     PgTime commit_time = 0;
+    std::uint32_t writer = 0;  // xid
     std::uint32_t outbox = 0;
     bool covered = false;
     bool failed = false;

@@ -19,6 +19,7 @@ walrelay_integration_test(fault_tests VERSIONS TIMEOUT 240
     integration/fault_signals.cpp
     integration/fault_startup.cpp
     integration/fault_support.cpp
+    integration/fault_visibility.cpp
     torture/load.cpp
     torture/network.cpp
     torture/torture.cpp

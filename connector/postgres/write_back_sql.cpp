@@ -1,6 +1,7 @@
 #include "connector/postgres/write_back_sql.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -89,6 +90,18 @@ std::string write_back_remedy(std::string_view sqlstate, const OutboxRules& rule
   if (sqlstate == "42501") return fmt::format("; remedy: {}", grant_write_back_sql(rules, role));
   if (sqlstate == kLockNotAvailable) return "; another transaction has locked rows or the table: end it";
   return "";
+}
+
+// The stream has the lower half of a transaction's id; the whole one is that next to the snapshot's end.
+std::string visibility_sql(const WriteBackBatch& batch) {
+  return fmt::format(
+      "SELECT bool_or(NOT pg_visible_in_snapshot((last - CASE WHEN behind < 2147483648 THEN behind ELSE behind - "
+      "4294967296 END)::text::xid8, now)) AS unseen FROM (SELECT now, last, (last - writer) & 4294967295 AS behind "
+      "FROM "
+      "(SELECT pg_current_snapshot() AS now) s CROSS JOIN LATERAL (SELECT pg_snapshot_xmax(now)::text::bigint AS last) "
+      "e "
+      "CROSS JOIN unnest('{{{}}}'::bigint[]) AS writer) w",
+      fmt::join(batch.writers, ","));
 }
 
 WriteBackStatements::WriteBackStatements(const OutboxRules& rules, std::span<const WriteBackColumn> columns)

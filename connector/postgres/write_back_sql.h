@@ -44,6 +44,11 @@ inline constexpr std::string_view kLockNotAvailable = "55P03";
 // What to do about it, to follow the reason: "; remedy: ...", "" if that is not known.
 [[nodiscard]] std::string write_back_remedy(std::string_view sqlstate, const OutboxRules& rules, std::string_view role);
 
+// `unseen`: whether a transaction that inserted some of the rows is not visible to others yet. A commit is streamed
+// once it is flushed, and becomes visible after that: a moment later, or, with synchronous replication, when the
+// standby has answered.
+[[nodiscard]] std::string visibility_sql(const WriteBackBatch& batch);
+
 class WriteBackStatements {
  public:
   // `columns`: those of write_back_columns(), without mapping problems.

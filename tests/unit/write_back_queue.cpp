@@ -55,6 +55,26 @@ TEST_CASE("a position is not confirmable while a row before it is not even due")
   CHECK(bench.queue.confirmable(Lsn{1092}) == Lsn{1092});
 }
 
+TEST_CASE("a batch knows the transactions of its rows, each once, and takes no more rows once those are seen") {
+  QueueBench bench;
+  bench.sent(1100, "a");
+  bench.sent(1100, "b");
+  bench.sent(1200, "c");
+  bench.settled(1200);
+  WriteBackBatch& batch = bench.queue.begin();
+  CHECK(batch.writers == std::vector<std::uint32_t>{1100, 1200});
+  batch.visible = true;
+  bench.queue.put_back();
+  bench.sent(1300, "d");
+  bench.settled(1300);
+  CHECK(bench.queue.begin().rows == 3);
+  bench.queue.finished();
+  CHECK(bench.queue.begin().writers == std::vector<std::uint32_t>{1300});
+  bench.queue.finished();
+  bench.fail(1400, "e");
+  CHECK(bench.queue.begin().writers == std::vector<std::uint32_t>{1400});
+}
+
 TEST_CASE("rows of one table are gathered for a moment, up to a batch") {
   QueueBench bench;
   for (std::uint64_t i = 0; i <= WriteBackQueue::kBatchRowsMax; ++i) {
