@@ -34,6 +34,7 @@ bool WriteBack::wanted(const Config& config) {
 
 std::vector<WriteBackQueue::Use> WriteBack::uses(const Config& config) {
   std::vector<WriteBackQueue::Use> uses;
+  uses.reserve(config.outboxes.size());
   for (const auto& rules : config.outboxes) uses.push_back({rules.marks_delivered(), rules.tells_failures()});
   return uses;
 }

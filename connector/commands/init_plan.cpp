@@ -206,8 +206,7 @@ class Planner {
     if (role && flags_.role.empty() && is_superuser(name)) {
       plan_.hints.push_back(
           fmt::format("warning: the relay is to log in as \"{}\", a superuser; --role NAME makes a role with no more "
-                      "rights than it "
-                      "needs, and proposes that one",
+                      "rights than it needs, and proposes that one",
                       name));
     }
     if (role && role->may_connect) return;

@@ -71,8 +71,8 @@ WriteBackStatements make_write_back_statements(const OutboxRules& rules, const s
   if (const auto moving = moving_column(rules, columns); !moving.empty()) {
     throw RuleError(
         fmt::format("column \"{}\" of table {} is in its partition key: writing to it would move the row, which the "
-                    "server would send "
-                    "as a new one; partition the table by another column, or do not name this one in the [[outbox]]",
+                    "server would send as a new one; partition the table by another column, or do not name this one in "
+                    "the [[outbox]]",
                     moving, rules.table));
   }
   return {rules, columns};

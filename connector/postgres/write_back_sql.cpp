@@ -95,12 +95,12 @@ std::string write_back_remedy(std::string_view sqlstate, const OutboxRules& rule
 // The stream has the lower half of a transaction's id; the whole one is that next to the snapshot's end.
 std::string visibility_sql(const WriteBackBatch& batch) {
   return fmt::format(
-      "SELECT bool_or(NOT pg_visible_in_snapshot((last - CASE WHEN behind < 2147483648 THEN behind ELSE behind - "
-      "4294967296 END)::text::xid8, now)) AS unseen FROM (SELECT now, last, (last - writer) & 4294967295 AS behind "
-      "FROM "
-      "(SELECT pg_current_snapshot() AS now) s CROSS JOIN LATERAL (SELECT pg_snapshot_xmax(now)::text::bigint AS last) "
-      "e "
-      "CROSS JOIN unnest('{{{}}}'::bigint[]) AS writer) w",
+      R"(
+SELECT bool_or(NOT pg_visible_in_snapshot((last - CASE WHEN behind < 2147483648 THEN behind ELSE behind - 4294967296 END)::text::xid8, now))
+       AS unseen
+FROM (SELECT now, last, (last - writer) & 4294967295 AS behind
+      FROM (SELECT pg_current_snapshot() AS now) s CROSS JOIN LATERAL (SELECT pg_snapshot_xmax(now)::text::bigint AS last) e
+      CROSS JOIN unnest('{{{}}}'::bigint[]) AS writer) w)",
       fmt::join(batch.writers, ","));
 }
 

@@ -19,7 +19,7 @@ namespace {
 unsigned seed_of_this_run() {
   const char* given = std::getenv("WALRELAY_TEST_SEED");
   const unsigned seed = given != nullptr ? static_cast<unsigned>(std::stoul(given)) : std::random_device{}();
-  std::cout << "WALRELAY_TEST_SEED=" << seed << std::endl;
+  std::cout << "WALRELAY_TEST_SEED=" << seed << '\n' << std::flush;
   return seed;
 }
 

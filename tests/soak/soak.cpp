@@ -157,10 +157,10 @@ TEST_CASE("two weeks of days, nights, restarts and retention leave every event o
   std::vector<Evening> evenings;
   for (int day = 0; day < kDays; ++day) {
     evenings.push_back(soak.live_through(day));
-    std::cout << "day " << day + 1 << ": " << evenings.back().text() << std::endl;
+    std::cout << "day " << day + 1 << ": " << evenings.back().text() << '\n' << std::flush;
   }
   const Evening last = soak.last_evening();
-  std::cout << "afterwards: " << last.text() << std::endl;
+  std::cout << "afterwards: " << last.text() << '\n' << std::flush;
   INFO(soak.relay().log());
   soak.check_events();
   REQUIRE(last.written > 1000);

@@ -60,14 +60,27 @@ std::string columns_answer(const std::vector<std::string>& columns) {
   return rows(all);
 }
 
-std::string facts(const std::string& confirmed) {
-  return rows({{{"version", "150000"},     {"recovering", "f"},        {"position", "0/2000"},
-                {"wal_level", "logical"},  {"database", "shop"},       {"sender_timeout", "60000"},
-                {"slot_name", "relay"},    {"slot_type", "logical"},   {"temporary", "f"},
-                {"active", "f"},           {"active_pid", "0"},        {"plugin", "pgoutput"},
-                {"slot_database", "shop"}, {"wal_status", "reserved"}, {"confirmed_flush_lsn", confirmed},
-                {"synced", "f"},           {"retained", "0"},          {"safe_wal_size", "1"},
-                {"pubname", "relay"},      {"pubinsert", "t"}}});
+std::string facts(const std::string& confirmed, bool taken) {
+  return rows({{{"version", "150000"},
+                {"recovering", "f"},
+                {"position", "0/2000"},
+                {"wal_level", "logical"},
+                {"database", "shop"},
+                {"sender_timeout", "60000"},
+                {"slot_name", "relay"},
+                {"slot_type", "logical"},
+                {"temporary", "f"},
+                {"active", taken ? "t" : "f"},
+                {"active_pid", taken ? "99" : "0"},
+                {"plugin", "pgoutput"},
+                {"slot_database", "shop"},
+                {"wal_status", "reserved"},
+                {"confirmed_flush_lsn", confirmed},
+                {"synced", "f"},
+                {"retained", "0"},
+                {"safe_wal_size", "1"},
+                {"pubname", "relay"},
+                {"pubinsert", "t"}}});
 }
 
 const Row kSystem = {{"systemid", "1"}, {"timeline", "1"}, {"xlogpos", "0/2000"}, {"dbname", "shop"}};
@@ -128,7 +141,7 @@ class FakePostgres::Session {
       case 'Q':
         return has(body, "IDENTIFY_SYSTEM") ? send_all(rows({kSystem}) + ready()) : start_stream();
       case 'P':
-        answer_ = has(body, "pg_replication_slots") ? facts(Lsn{server_.confirmed_}.to_string())
+        answer_ = has(body, "pg_replication_slots") ? facts(Lsn{server_.confirmed_}.to_string(), server_.taken_)
                   : has(body, "AS known")           ? rows({kPartition})
                   : has(body, "attgenerated")       ? columns_answer(server_.columns_)
                                                     : no_row();
@@ -193,6 +206,7 @@ std::string FakePostgres::dsn() const {
 void FakePostgres::serve() {
   std::list<Session> sessions;
   while (!stop_) {
+    if (cut_.exchange(false)) sessions.clear();
     std::vector<pollfd> waiting{{listener_, POLLIN, 0}};
     for (const auto& session : sessions) waiting.push_back({session.socket(), POLLIN, 0});
     if (poll(waiting.data(), waiting.size(), 20) <= 0) continue;

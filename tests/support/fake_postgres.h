@@ -28,6 +28,8 @@ class FakePostgres {
   void stop();
   // Where the slot stands from now on, as another connection has confirmed.
   void confirm(Lsn position) { confirmed_ = position.value; }
+  // Ends every connection; from now on another one has the slot.
+  void take_slot() { taken_ = cut_ = true; }
 
  private:
   class Session;
@@ -38,6 +40,8 @@ class FakePostgres {
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::atomic<std::uint64_t> confirmed_{1000};
+  std::atomic<bool> taken_{false};
+  std::atomic<bool> cut_{false};
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

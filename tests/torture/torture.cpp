@@ -258,14 +258,14 @@ TEST_CASE("a broker that dies of a full disk costs no row, once its disk is larg
 TEST_CASE("two relays under random faults of everything lose nothing and keep the order of each key", "[.torture]") {
   const auto seed = number_from("WALRELAY_TORTURE_SEED", std::random_device{}());
   const auto time = seconds(number_from("WALRELAY_TORTURE_SECONDS", 60));
-  std::cout << "WALRELAY_TORTURE_SEED=" << seed << " WALRELAY_TORTURE_SECONDS=" << time.count() << std::endl;
+  std::cout << "WALRELAY_TORTURE_SEED=" << seed << " WALRELAY_TORTURE_SECONDS=" << time.count() << '\n' << std::flush;
   Torture torture(seed);
   torture.run(time);
   const bool healed = torture.heal();
   INFO(torture.log() << torture.relay_logs());
   REQUIRE(healed);
   const auto result = torture.check();
-  std::cout << result.text() << ", " << torture.faults() << " faults" << std::endl;
+  std::cout << result.text() << ", " << torture.faults() << " faults" << '\n' << std::flush;
   INFO(result.text());
   CHECK(result.rows > 0);
   CHECK(result.kept());

@@ -116,7 +116,8 @@ TEST_CASE("a walsender that is ended every few seconds costs nothing, and page a
   const auto comparison = outbox.compare(seconds(120));
   std::cout << fmt::format("{} ends of the walsender, {} reconnects, {} looks while ready, {} while not; {}", ended,
                            reconnects(), witness.ready_looks(), witness.not_ready_looks(), comparison.text())
-            << std::endl;
+            << '\n'
+            << std::flush;
   INFO(witness.lies() << comparison.text() << "\n" << relay.log());
   CHECK(comparison.exact());
   CHECK(comparison.rows > 1000);

@@ -57,6 +57,7 @@ class SupervisorBench {
     RelayMetrics metrics(1);
     const auto make_sink = [&] {
       if (!makes_sinks) throw SinkConfigError("the file of a certificate is missing");
+      ++sinks_made;
       auto made = std::make_unique<HeldSink>();
       sink = made.get();
       sink->stored.state = progress;
@@ -77,6 +78,7 @@ class SupervisorBench {
 
   void stop_server() { server_.stop(); }
   void confirm(Lsn position) { server_.confirm(position); }
+  void take_slot() { server_.take_slot(); }
 
   [[nodiscard]] std::size_t logged(std::string_view event) {
     lines_ += log.read_some();
@@ -88,6 +90,7 @@ class SupervisorBench {
   Config config;
   bool secrets_readable = true;
   bool makes_sinks = true;
+  int sinks_made = 0;
   ForwardClock clock;
   CaughtLog log{{}};
 
@@ -260,6 +263,20 @@ TEST_CASE("a secret that cannot be read at a new connect is taken as it was read
   });
   CHECK(code == ExitCode::terminated);
   CHECK(bench.logged("the file of the password cannot be read") == 1);
+}
+
+TEST_CASE("what is in flight is given up once another instance has the slot, and a sink without anything is kept") {
+  const bool in_flight = GENERATE(true, false);
+  SupervisorBench bench;
+  bool taken = false;
+  bench.run([&](HeldSink& sink) {
+    if (!sink.held().empty() && !std::exchange(taken, true)) {
+      if (!in_flight) sink.ack_all();
+      bench.take_slot();
+    }
+    if (bench.logged("standby") > 0) ::raise(SIGTERM);
+  });
+  CHECK(bench.sinks_made == (in_flight ? 2 : 1));
 }
 
 // What ends a relay for its configuration is not started again by systemd.
