@@ -89,7 +89,7 @@ struct OutboxRouter::State {
   }
 };
 
-OutboxRouter::OutboxRouter(std::vector<OutboxRules> rules) : state_(std::make_unique<State>()) {
+OutboxRouter::OutboxRouter(const std::vector<OutboxRules>& rules) : state_(std::make_unique<State>()) {
   for (const auto& one : rules) {
     auto outbox = compile_outbox(one);
     if (state_->find(outbox.mapping.name, outbox.mapping.of_messages)) {

@@ -56,7 +56,7 @@ class OutboxRouter {
  public:
   // Throws RuleError: a template that does not compile, no topic or value, two outboxes for one table or prefix.
   // Presets must have been filled in before (presets.h).
-  explicit OutboxRouter(std::vector<OutboxRules> rules);
+  explicit OutboxRouter(const std::vector<OutboxRules>& rules);
   OutboxRouter(OutboxRouter&&) noexcept;
   OutboxRouter& operator=(OutboxRouter&&) noexcept;
   ~OutboxRouter();

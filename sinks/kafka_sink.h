@@ -44,7 +44,7 @@ struct KafkaSinkOptions {
 class KafkaSink final : public Sink {
  public:
   // Below what brokers take as a request (socket.request.max.bytes, 100 MiB) and clients as an answer.
-  static constexpr std::size_t kDeadLetterBytesMax = 64 * 1024 * 1024;
+  static constexpr std::size_t kDeadLetterBytesMax = std::size_t{64} << 20U;
 
   // Starts librdkafka's threads; does not wait for a connection. Throws SinkConfigError or SinkOpenError.
   explicit KafkaSink(KafkaSinkOptions options);

@@ -341,19 +341,24 @@ class Planner {
     }
   }
 
+  [[nodiscard]] static bool has_columns(const OutboxRules& rules, const RowTable& table, BackfillChoice::Rows rows) {
+    try {
+      static_cast<void>(make_row_query(rules, table, BackfillChoice{rows, 1}.filter()));
+      return true;
+    } catch (const RuleError&) {
+      return false;
+    }
+  }
+
   // The choices for which the mapping has the columns.
   [[nodiscard]] std::vector<std::string> backfills(const std::string& table) {
     std::vector<std::string> choices = {"all"};
     const auto outbox = std::find_if(plan_.outboxes.begin(), plan_.outboxes.end(),
                                      [&](const OutboxProposal& proposal) { return proposal.rules.table == table; });
     if (outbox == plan_.outboxes.end()) return choices;
+    const RowTable facts = read_row_table(connection_, table);
     const auto offer = [&](const OutboxRules& rules, BackfillChoice::Rows rows, std::string text) {
-      try {
-        const auto filter = BackfillChoice{rows, 1}.filter();
-        static_cast<void>(make_row_query(rules, read_row_table(connection_, table), filter));
-        choices.push_back(std::move(text));
-      } catch (const RuleError&) {  // it lacks the column
-      }
+      if (has_columns(rules, facts, rows)) choices.push_back(std::move(text));
     };
     offer(outbox->rules, BackfillChoice::Rows::unprocessed, "unprocessed");
     for (const auto* column : {"processed_at", "ProcessedAt"}) {
