@@ -59,6 +59,7 @@ StepResult Relay::step(Instant now) {
   if (source_ != nullptr) {
     work.frames = receive_frames(now, work.drained_source);
   }
+  if (drain_deadline_ || halt_deadline_) hurry();
   if (write_back_ != nullptr) pass_to_write_back();
   record_progress();
   if (source_ != nullptr) {
@@ -113,13 +114,11 @@ void Relay::pass_to_write_back() {
   write_back_->settled(frontier_.confirmed(), now_);
   const bool nothing_in_flight = sink_.in_flight_events() == 0 && !paused() && halt_reason_.empty();
   if (write_back_->full() && nothing_in_flight) write_back_->all_settled(now_);
-  if (drain_deadline_ || halt_deadline_) write_back_->hurry();
 }
 
 void Relay::record_progress() {
   if (write_back_ != nullptr && write_back_->failures_pending()) return;
   progress_.reached(frontier_.confirmed(), frontier_.last_commit());
-  if (drain_deadline_ || halt_deadline_) progress_.hurry();
   const auto due = progress_.due();
   if (!due || now_ < *due) return;
   const ProgressRecord& record = progress_.begin(now_);
@@ -376,6 +375,11 @@ void Relay::send_final_status(Instant now) {
 
 void Relay::drain(Instant deadline) {
   if (!drain_deadline_ || deadline < *drain_deadline_) drain_deadline_ = deadline;
+}
+
+void Relay::hurry() {
+  progress_.hurry();
+  if (write_back_ != nullptr) write_back_->hurry();
 }
 
 bool Relay::drain_finished() const {

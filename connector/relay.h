@@ -86,6 +86,8 @@ class Relay {
   // Ends with `drained` once what has been received is settled, or at the deadline. A transaction that is half received
   // is finished first, so that a restart does not repeat it.
   void drain(Instant deadline);
+  // Somebody waits for what is settled to be confirmed: it is recorded and written back without a pause.
+  void hurry();
   // The last status update of a session, before it is ended in order.
   void send_final_status(Instant now);
 
@@ -101,6 +103,8 @@ class Relay {
     const Lsn recorded = progress_.confirmable(frontier_.confirmed());
     return write_back_ == nullptr ? recorded : write_back_->confirmable(recorded);
   }
+  // Up to where everything is settled; confirmed() may be behind it.
+  [[nodiscard]] Lsn settled() const { return frontier_.confirmed(); }
   // Where the next session is to start.
   [[nodiscard]] Lsn resume_position() const { return frontier_.received(); }
   // The transaction that the stream was in, and how many of its events were dealt with.

@@ -208,7 +208,9 @@ void Supervisor::resolve_relation() {
 }
 
 void Supervisor::check_drain_target(Instant now) {
-  if (drain_target_ && relay_->confirmed() >= *drain_target_) relay_->drain(now + parts_.config.delivery.drain_timeout);
+  if (!drain_target_) return;
+  if (relay_->settled() >= *drain_target_) relay_->hurry();
+  if (relay_->confirmed() >= *drain_target_) relay_->drain(now + parts_.config.delivery.drain_timeout);
 }
 
 // Only the instance that streams deletes rows, and one that is about to end has no time for it.

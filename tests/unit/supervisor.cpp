@@ -19,16 +19,19 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Goes with the time, and can be put forward.
+// Goes with the time, and can be put forward or stopped.
 class ForwardClock final : public Clock {
  public:
-  [[nodiscard]] Instant now() const override { return clock_.now() + ahead_; }
+  [[nodiscard]] Instant now() const override { return stopped_ ? *stopped_ : clock_.now() + ahead_; }
   [[nodiscard]] PgTime wall() const override { return clock_.wall(); }
   void forward(Duration duration) { ahead_ += duration; }
+  void stop() { stopped_ = now(); }
+  void go_on() { stopped_.reset(); }
 
  private:
   SystemClock clock_;
   Duration ahead_{};
+  std::optional<Instant> stopped_;
 };
 
 // One event in one transaction, which was committed `age` before the server sends it.
@@ -50,7 +53,7 @@ class SupervisorBench {
   }
 
   // `turn` is called at each turn of the loop.
-  ExitCode run(std::function<void(HeldSink&)> turn, StoredProgress::State progress = {}) {
+  ExitCode run(std::function<void(HeldSink&)> turn, StoredProgress::State progress = {}, bool drain = false) {
     HeldSink* sink = nullptr;
     OutboxRouter router(config.outboxes);
     StatusBoard board(clock.wall());
@@ -73,7 +76,7 @@ class SupervisorBench {
                              turn(*sink);
                            }},
                           1);
-    return supervisor.run(false);
+    return supervisor.run(drain);
   }
 
   void stop_server() { server_.stop(); }
@@ -173,6 +176,36 @@ TEST_CASE("a catalog that may not be read is a warning, and the stream begins") 
   });
   CHECK(code == ExitCode::terminated);
   CHECK_THAT(bench.log.read_some(), ContainsSubstring("mapping_unchecked") && ContainsSubstring("permission denied"));
+}
+
+TEST_CASE("the progress record that a drain waits for is written without the usual interval") {
+  auto frames = frames_of_age(0);
+  const std::vector<std::string> rest = {begin_frame(Lsn{8192}, 8), insert_frame("2", "k", "w"),
+                                         commit_frame(Lsn{8192}, Lsn{8200})};
+  frames.insert(frames.end(), rest.begin(), rest.end());
+  SupervisorBench bench(frames);
+  int turns = 0;  // in which no time has passed
+  std::optional<Lsn> recorded;
+  const auto code = bench.run(
+      [&](HeldSink& sink) {
+        if (turns > 0 && ++turns > 20) bench.clock.go_on();
+        if (!sink.progress.empty()) recorded = parse_progress(sink.progress.back())->position;
+        if (sink.held().size() == 2) {
+          bench.clock.forward(ProgressGate::kEventsInterval);
+          bench.clock.stop();
+          turns = 1;
+          sink.ack(0);
+        } else if (sink.held().size() == 1 && recorded == Lsn{2000}) {
+          sink.ack(0);
+        }
+        if (recorded == Lsn{8200}) bench.clock.go_on();
+        if (sink.progress_under_way()) sink.answer_progress(DeliveryStatus::persisted);
+      },
+      StoredProgress::State::ready, true);
+  CHECK(code == ExitCode::done);
+  CHECK(recorded == Lsn{8200});
+  CHECK(turns > 0);
+  CHECK(turns <= 20);
 }
 
 TEST_CASE("signals that come at once are one, and one that comes later ends the drain") {
