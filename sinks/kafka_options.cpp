@@ -31,9 +31,6 @@ constexpr KafkaDefault kDefaults[] = {
     // While there is a backlog; otherwise everything is sent at once (kafka_flusher.h).
     {"linger.ms", "5"},
     {"socket.nagle.disable", "true"},
-    // How long a topic that is being created may stay unknown before its events count as refused; the default of 30 s
-    // is a long time for the mistyped one. KafkaSink starts this clock only when a broker has answered.
-    {"topic.metadata.propagation.max.ms", "5000"},
     {"statistics.interval.ms", "1000"},
     {"allow.auto.create.topics", "true"},
     {"log.queue", "true"},

@@ -106,6 +106,7 @@ std::optional<SubmitStatus> KafkaSink::hold_back(KafkaTopic& topic, const Outbox
     return ask_or_reject(topic, event, FailureClass::topic,
                          fmt::format("topic \"{}\" does not exist: create it", event.topic));
   }
+  if (topic.missing && !leave_to_brokers(topic, event.topic)) return SubmitStatus::full;
   const std::size_t batch_size_max = std::min(batch_size_max_, topic.max_message_bytes.value_or(kNoLimit));
   if (batch_size_max < producer_->batch_size()) return shrink_batches(event.topic, batch_size_max);
   // Compressed, what the broker sees may be far smaller.
@@ -116,6 +117,14 @@ std::optional<SubmitStatus> KafkaSink::hold_back(KafkaTopic& topic, const Outbox
       topic, event, FailureClass::too_large,
       fmt::format("event of {} bytes is larger than topic \"{}\" takes (max.message.bytes={}): raise that limit", size,
                   event.topic, *topic.max_message_bytes));
+}
+
+bool KafkaSink::leave_to_brokers(KafkaTopic& topic, std::string_view name) {
+  if (!producer_->topics().may_be_made(topic, name)) return false;
+  if (!std::exchange(topic.left_to_brokers, true)) {
+    write_log(SinkLogLevel::info, fmt::format("topic \"{}\" does not exist: waiting for the brokers to make it", name));
+  }
+  return true;
 }
 
 // The broker would refuse a batch of small records for its size, and with it every record in it.
@@ -166,6 +175,7 @@ SubmitStatus KafkaSink::not_produced(rd_kafka_resp_err_t error, std::string_view
     set_fatal(fmt::format("{}: {}", rd_kafka_err2name(cause), reason.data()));
     return SubmitStatus::full;
   }
+  producer_->topics().not_made(topic);
   return reject(kafka_failure_class(error), kafka_refusal(topic, bytes, error, rd_kafka_err2str(error)));
 }
 
@@ -314,6 +324,7 @@ void KafkaSink::take_report(const rd_kafka_message_t& message, DeliveryStatus st
     reachable_ = true;
   } else if (status == DeliveryStatus::failed) {
     delivery.failed = &failed_.emplace_back(make_failed_event(message));
+    producer_->topics().not_made(rd_kafka_topic_name(message.rkt));
   } else {
     set_fatal(fmt::format("delivery to topic \"{}\" is in doubt: {}", rd_kafka_topic_name(message.rkt),
                           rd_kafka_err2str(message.err)));

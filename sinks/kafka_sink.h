@@ -72,6 +72,7 @@ class KafkaSink final : public Sink {
   [[nodiscard]] bool has_room(std::size_t bytes) const;
   SubmitStatus reject(FailureClass failure_class, std::string reason);
   std::optional<SubmitStatus> hold_back(KafkaTopic& topic, const OutboxEvent& event);
+  bool leave_to_brokers(KafkaTopic& topic, std::string_view name);
   SubmitStatus shrink_batches(std::string_view topic, std::size_t batch_size_max);
   SubmitStatus ask_or_reject(KafkaTopic& topic, const OutboxEvent& event, FailureClass failure_class,
                              std::string reason);

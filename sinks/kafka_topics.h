@@ -9,7 +9,8 @@
 //
 // Before any broker has been reached nothing is produced: librdkafka counts the time for which a topic may stay unknown
 // from the making of its handle, so that one made during an outage would be refused by the first answer, even if that
-// answer creates it. Thread: the loop thread.
+// answer creates it. For the same reason missing topics are left to the brokers one at a time: they may need longer for
+// a hundred than librdkafka waits for the last one. Thread: the loop thread.
 
 #include <cstddef>
 #include <functional>
@@ -29,6 +30,7 @@ struct KafkaTopic {
   bool fresh = false;       // answered, and no record sent since
   bool missing = false;     // when it was answered
   bool tried_to_make = false;
+  bool left_to_brokers = false;
   std::optional<std::size_t> max_message_bytes;
 };
 
@@ -53,6 +55,12 @@ class KafkaTopics {
   // Takes an event of type RD_KAFKA_EVENT_CREATETOPICS_RESULT; a line for people.
   static std::string take_made(rd_kafka_event_t* event);
 
+  // Whether something may be produced to a topic that is missing, for the brokers to make it. If not, another one is
+  // being made, and is asked about anew.
+  [[nodiscard]] bool may_be_made(KafkaTopic& topic, std::string_view name);
+  // What was produced to it was refused: no other one is to wait for it any longer.
+  void not_made(std::string_view name);
+
   // Takes an event of type RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT; true if a broker has answered.
   bool take_answer(rd_kafka_event_t* event);
 
@@ -70,6 +78,8 @@ class KafkaTopics {
   bool contact_ = false;
   bool answers_come_ = true;
   std::unordered_map<std::string, KafkaTopic, Hash, std::equal_to<>> topics_;
+  KafkaTopic* being_made_ = nullptr;  // of topics_
+  std::string being_made_name_;
 };
 
 }  // namespace walrelay
