@@ -167,14 +167,18 @@ SubmitStatus KafkaSink::produce(KafkaTopic& topic, const OutboxEvent& event, Tag
   return SubmitStatus::accepted;
 }
 
+// A client that has failed for good takes nothing more, and gives its own cause as the reason: one that may look like a
+// refusal of this record. It fails on a thread of its own, so that this may be the first sign of it.
+bool KafkaSink::is_finished() {
+  std::array<char, 512> reason{};
+  const auto cause = rd_kafka_fatal_error(producer_->client(), reason.data(), reason.size());
+  if (cause == RD_KAFKA_RESP_ERR_NO_ERROR) return false;
+  set_fatal(fmt::format("{}: {}", rd_kafka_err2name(cause), reason.data()));
+  return true;
+}
+
 SubmitStatus KafkaSink::not_produced(rd_kafka_resp_err_t error, std::string_view topic, std::size_t bytes) {
-  if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) return SubmitStatus::full;
-  if (error == RD_KAFKA_RESP_ERR__FATAL) {
-    std::array<char, 512> reason{};
-    const auto cause = rd_kafka_fatal_error(producer_->client(), reason.data(), reason.size());
-    set_fatal(fmt::format("{}: {}", rd_kafka_err2name(cause), reason.data()));
-    return SubmitStatus::full;
-  }
+  if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL || is_finished()) return SubmitStatus::full;
   producer_->topics().not_made(topic);
   return reject(kafka_failure_class(error), kafka_refusal(topic, bytes, error, rd_kafka_err2str(error)));
 }

@@ -237,11 +237,12 @@ TEST_CASE("a producer that the broker disowns is replaced, and what is not confi
     bool seen = false;
     for (int attempt = 0; attempt < 6 && !seen; ++attempt) {
       outbox.cluster().fail_produce({RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_NO_ERROR, error});
-      outbox.insert(2000, 50);
+      outbox.insert(2000, 2000);  // a burst, in which events come just as the producer ends
       seen = wait_until(seconds(5), [&] {
         return relay.metric("walrelay_reconnects_total", {{"side", "sink"}}).value_or(0) >= replaced;
       });
     }
+    INFO(relay.log());
     REQUIRE(seen);
   }
   CHECK(outbox.wait_confirmed());

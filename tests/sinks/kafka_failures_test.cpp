@@ -2,6 +2,7 @@
 
 #include "sinks/kafka_admin.h"
 #include "tests/sinks/kafka_test_support.h"
+#include "tests/support/wait.h"
 
 namespace walrelay::test {
 
@@ -157,6 +158,31 @@ TEST_CASE("a sink that starts without a broker holds events back until there is 
   REQUIRE(driver.submit(event_of("orders", "k", "v"), 1) == SubmitStatus::accepted);
   REQUIRE(driver.run_until_collected(1));
   CHECK(driver.deliveries[0].status == DeliveryStatus::persisted);
+}
+
+// librdkafka answers such a call with the reason for which the producer is finished, as if the record were refused.
+TEST_CASE("an event or a progress record that comes to a finished producer is not refused") {
+  MockCluster cluster;
+  cluster.create_topic("orders", 1);
+  auto options = options_for(cluster);
+  options.progress_topic = "progress";
+  KafkaSink sink(options);
+  SinkDriver driver(sink);
+  warm_up(driver, "orders");
+  const bool progress = GENERATE(false, true);
+  auto status = SubmitStatus::accepted;
+  const bool ended = wait_until(kSinkPatience, [&] {  // without a collect() that would tell of it
+    cluster.fail_produce({RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER});
+    for (Tag tag = 0; tag < 20 && status == SubmitStatus::accepted; ++tag) {
+      status = progress ? sink.submit_progress("slot", "record", tag) : sink.submit(event_of("orders", "k", "v"), tag);
+    }
+    return status != SubmitStatus::accepted;
+  });
+  REQUIRE(ended);
+  CHECK(status == SubmitStatus::full);
+  CHECK(sink.in_flight_events() < options.limits.in_flight_events_max);
+  REQUIRE(sink.fatal_reason());
+  CHECK_THAT(*sink.fatal_reason(), ContainsSubstring("OUT_OF_ORDER_SEQUENCE_NUMBER"));
 }
 
 TEST_CASE("an event of a topic that is not made in its time fails with class topic") {
