@@ -85,6 +85,8 @@ void check_published(Findings& findings, const Config& config, const Publication
   add_problems(findings, "publication.table", gaps);
   if (gaps.empty())
     findings.ok("publication.table", fmt::format("publication \"{}\" publishes \"{}\"", name, rules.table));
+  if (const auto problem = detachment_problem(name, publication, table); problem && gaps.empty())
+    findings.warning("publication.partitions", problem->what, problem->remedy);
   std::vector<std::string> mapped;
   for (auto& column : mapped_columns(rules)) {
     const bool there =

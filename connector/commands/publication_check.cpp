@@ -84,6 +84,21 @@ std::vector<Problem> coverage_problems(const std::string& publication, const Pub
   return problems;
 }
 
+std::optional<Problem> detachment_problem(const std::string& publication, const PublicationInfo& facts,
+                                          const TableInfo& table) {
+  if (table.kind != 'p' || facts.via_root || table.leaves.empty()) return std::nullopt;
+  const auto is_member = [&](const std::string& name) {
+    return std::find(facts.members.begin(), facts.members.end(), name) != facts.members.end();
+  };
+  const bool leaves_are = std::any_of(table.leaves.begin(), table.leaves.end(), is_member);
+  if (is_member(full_name(table)) && !facts.all_tables && !leaves_are) return std::nullopt;  // it would be unpublished
+  return Problem{
+      fmt::format("publication \"{}\" goes on publishing a partition of \"{}\" that is detached, as a table that no "
+                  "[[outbox]] names: rows of it that were not read before are passed over",
+                  publication, full_name(table)),
+      fmt::format("ALTER PUBLICATION {} SET (publish_via_partition_root = true);", quote_identifier(publication))};
+}
+
 std::vector<Problem> column_list_problems(const std::string& publication, const PublicationInfo& facts,
                                           const TableInfo& table, const std::vector<std::string>& mapped) {
   std::vector<Problem> problems;

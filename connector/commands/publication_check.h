@@ -1,6 +1,7 @@
 #pragma once
 // Compares a publication, and the mapping, with the tables that they are for. Pure.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,11 @@ struct Problem {
 // Why rows inserted into the table do not come under its name, or not all of them; empty if they do.
 [[nodiscard]] std::vector<Problem> coverage_problems(const std::string& publication, const PublicationInfo& facts,
                                                      const TableInfo& table);
+
+// What becomes of a partition's unread rows once it is detached, where that is not told from any other table's; nothing
+// if they are seen.
+[[nodiscard]] std::optional<Problem> detachment_problem(const std::string& publication, const PublicationInfo& facts,
+                                                        const TableInfo& table);
 
 // Mapped columns that a column list leaves out. `mapped`: those that the table has.
 [[nodiscard]] std::vector<Problem> column_list_problems(const std::string& publication, const PublicationInfo& facts,

@@ -29,6 +29,9 @@ TEST_CASE("each broken precondition is found by its name, with a remedy", "[vers
       Broken{"ALTER PUBLICATION $DB SET (publish = 'insert, update')", "publication.superfluous", "warning",
              "also publishes update"},
       Broken{"ALTER PUBLICATION $DB DROP TABLE outbox", "publication.table", "error", "does not publish table"},
+      Broken{"ALTER TABLE outbox RENAME TO old; CREATE TABLE outbox (LIKE old) PARTITION BY RANGE (occurred_at); "
+             "CREATE TABLE outbox_1 PARTITION OF outbox DEFAULT; ALTER PUBLICATION $DB SET TABLE outbox_1",
+             "publication.partitions", "warning", "that is detached"},
       Broken{"ALTER PUBLICATION $DB SET TABLE outbox WHERE (type <> 'x')", "publication.table", "error", "row filter",
              15},
       Broken{"ALTER PUBLICATION $DB SET TABLE outbox (id, type)", "publication.columns", "error", "payload", 15},

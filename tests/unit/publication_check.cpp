@@ -51,6 +51,24 @@ TEST_CASE("a partitioned table without partitions is published if it was added")
   CHECK(coverage_problems("p", publication, root).empty());
 }
 
+TEST_CASE("a publication that would go on publishing a detached partition is a problem") {
+  auto root = table("outbox");
+  root.kind = 'p';
+  root.leaves = {"public.o1", "public.o2"};
+  auto publication = publishing({"o1", "o2"});
+  publication.members = {"public.outbox"};
+  CHECK_FALSE(detachment_problem("p", publication, root));
+  SECTION("of all tables") { publication.all_tables = true; }
+  SECTION("of a schema") { publication.members.clear(); }
+  SECTION("of the partitions one by one") { publication.members = {"public.o1", "public.o2"}; }
+  SECTION("of both") { publication.members = {"public.outbox", "public.o2"}; }
+  const auto problem = detachment_problem("Pub", publication, root);
+  REQUIRE(problem);
+  CHECK(problem->remedy == R"(ALTER PUBLICATION "Pub" SET (publish_via_partition_root = true);)");
+  publication.via_root = true;
+  CHECK_FALSE(detachment_problem("Pub", publication, root));
+}
+
 TEST_CASE("a partition whose rows come under its root's name is told to be configured by that") {
   auto leaf = table("o1");
   leaf.ancestors = {"public.outbox"};
