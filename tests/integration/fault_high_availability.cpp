@@ -36,6 +36,8 @@ TEST_CASE("a relay that is stopped loses the slot at wal_sender_timeout, and doe
   const auto stopped_at = std::chrono::steady_clock::now();
   REQUIRE(wait_until(seconds(6), [&] { return is_active(second) || is_active(third); }));
   CHECK(std::chrono::steady_clock::now() - stopped_at < seconds(5));
+  // The server counts from the last status that it has read; the relay is to find the session expired by its own count.
+  REQUIRE(wait_until(seconds(5), [&] { return std::chrono::steady_clock::now() - stopped_at > seconds(2); }));
   first.process().signal(SIGCONT);
   CHECK(wait_until(seconds(10), [&] { return is_standby(first); }));
   CHECK_THAT(first.log(), ContainsSubstring("wal_sender_timeout (2000 ms)"));  // and it has read nothing after that
