@@ -86,17 +86,23 @@ std::vector<Problem> coverage_problems(const std::string& publication, const Pub
 
 std::optional<Problem> detachment_problem(const std::string& publication, const PublicationInfo& facts,
                                           const TableInfo& table) {
-  if (table.kind != 'p' || facts.via_root || table.leaves.empty()) return std::nullopt;
-  const auto is_member = [&](const std::string& name) {
-    return std::find(facts.members.begin(), facts.members.end(), name) != facts.members.end();
+  const auto name = full_name(table);
+  if (table.kind != 'p' || table.leaves.empty() || publishes(facts, name)) return std::nullopt;
+  const auto is_member = [&](const std::string& one) {
+    return std::find(facts.members.begin(), facts.members.end(), one) != facts.members.end();
   };
-  const bool leaves_are = std::any_of(table.leaves.begin(), table.leaves.end(), is_member);
-  if (is_member(full_name(table)) && !facts.all_tables && !leaves_are) return std::nullopt;  // it would be unpublished
-  return Problem{
-      fmt::format("publication \"{}\" goes on publishing a partition of \"{}\" that is detached, as a table that no "
-                  "[[outbox]] names: rows of it that were not read before are passed over",
-                  publication, full_name(table)),
-      fmt::format("ALTER PUBLICATION {} SET (publish_via_partition_root = true);", quote_identifier(publication))};
+  std::vector<std::string> leaves;
+  for (const auto& leaf : table.leaves) {
+    if (is_member(leaf)) leaves.push_back(quote_table(leaf));
+  }
+  if (is_member(name) && leaves.empty()) return std::nullopt;  // what is detached is not published any more
+  const auto alter = fmt::format("ALTER PUBLICATION {}", quote_identifier(publication));
+  const auto add = is_member(name) ? "" : fmt::format(" {} ADD TABLE {};", alter, quote_table(name));
+  return Problem{fmt::format("publication \"{}\" goes on publishing a partition of \"{}\" that is detached, as a table "
+                             "that no [[outbox]] names: rows of it that were not read before are passed over",
+                             publication, name),
+                 leaves.empty() ? fmt::format("{} SET (publish_via_partition_root = true);", alter)
+                                : fmt::format("BEGIN; {} DROP TABLE {};{} COMMIT;", alter, join(leaves, ", "), add)};
 }
 
 std::vector<Problem> column_list_problems(const std::string& publication, const PublicationInfo& facts,

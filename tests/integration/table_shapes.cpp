@@ -142,6 +142,42 @@ TEST_CASE("rows of a partition that is detached before they are read are not pas
   CHECK(OutboxCase::values(outbox.name()) == Values{"one"});
 }
 
+// Nothing tells what was a partition from the other tables that such a publication has.
+TEST_CASE("where a detached partition stays published its rows are passed over, and check proposes what saves them") {
+  const auto what = GENERATE("FOR ALL TABLES", "FOR TABLE outbox_old, outbox_new");
+  const bool mended = GENERATE(false, true);
+  CAPTURE(what, mended);
+  OutboxCase outbox;
+  outbox.exec(
+      "CREATE TABLE outbox (n int, day date, payload text) PARTITION BY RANGE (day);"
+      "CREATE TABLE outbox_old PARTITION OF outbox FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');"
+      "CREATE TABLE outbox_new PARTITION OF outbox FOR VALUES FROM ('2026-02-01') TO ('2026-03-01')");
+  outbox.exec(fmt::format("CREATE PUBLICATION \"{}\" {} WITH (publish = 'insert')", outbox.name(), what));
+  outbox.add_outbox(plain_outbox("public.outbox", outbox.name()));
+  outbox.init();
+  const auto told = outbox.run("check");
+  INFO(told.output);
+  const auto finding = told.output.find("publication.partitions");
+  REQUIRE(finding != std::string::npos);
+  const auto remedy = told.output.find("remedy: ", finding) + 8;
+  if (mended) outbox.exec(told.output.substr(remedy, told.output.find('\n', remedy) - remedy));
+  CHECK((outbox.run("check").output.find("publication.partitions") == std::string::npos) == mended);
+  outbox.exec("INSERT INTO outbox VALUES (1, '2026-01-10', 'one')");
+  outbox.exec("ALTER TABLE outbox DETACH PARTITION outbox_old");
+  const auto drained = outbox.run("run", {"--drain"});
+  INFO(drained.errors);
+  if (!mended) {
+    CHECK_THAT(drained.errors, ContainsSubstring("table_ignored"));
+    CHECK(drained.status == 0);
+    return;
+  }
+  if (drained.status == 4) {  // it is told to attach it again
+    outbox.exec("ALTER TABLE outbox ATTACH PARTITION outbox_old FOR VALUES FROM ('2026-01-01') TO ('2026-02-01')");
+    outbox.drain();
+  }
+  CHECK(OutboxCase::values(outbox.name()) == Values{"one"});
+}
+
 TEST_CASE("columns may be added, dropped and put elsewhere while the relay runs", "[versions]") {
   ChangingOutbox outbox;
   RelayProcess relay(outbox.configuration());

@@ -58,15 +58,22 @@ TEST_CASE("a publication that would go on publishing a detached partition is a p
   auto publication = publishing({"o1", "o2"});
   publication.members = {"public.outbox"};
   CHECK_FALSE(detachment_problem("p", publication, root));
-  SECTION("of all tables") { publication.all_tables = true; }
-  SECTION("of a schema") { publication.members.clear(); }
-  SECTION("of the partitions one by one") { publication.members = {"public.o1", "public.o2"}; }
-  SECTION("of both") { publication.members = {"public.outbox", "public.o2"}; }
-  const auto problem = detachment_problem("Pub", publication, root);
-  REQUIRE(problem);
-  CHECK(problem->remedy == R"(ALTER PUBLICATION "Pub" SET (publish_via_partition_root = true);)");
-  publication.via_root = true;
-  CHECK_FALSE(detachment_problem("Pub", publication, root));
+  const auto remedy = [&] { return detachment_problem("Pub", publication, root).value().remedy; };
+  SECTION("of all tables, or of a schema") {
+    publication.members.clear();
+    CHECK(remedy() == R"(ALTER PUBLICATION "Pub" SET (publish_via_partition_root = true);)");
+  }
+  SECTION("of the partitions one by one, by whatever name their rows come") {
+    publication.members = {"public.o1", "public.o2"};
+    publication.via_root = GENERATE(false, true);
+    CHECK(remedy() == R"(BEGIN; ALTER PUBLICATION "Pub" DROP TABLE "public"."o1", "public"."o2"; )"
+                      R"(ALTER PUBLICATION "Pub" ADD TABLE "public"."outbox"; COMMIT;)");
+  }
+  SECTION("of both") {
+    publication.members = {"public.outbox", "public.o2"};
+    CHECK(remedy() == R"(BEGIN; ALTER PUBLICATION "Pub" DROP TABLE "public"."o2"; COMMIT;)");
+  }
+  CHECK_FALSE(detachment_problem("Pub", publishing({"outbox"}), root));
 }
 
 TEST_CASE("a partition whose rows come under its root's name is told to be configured by that") {
