@@ -168,8 +168,8 @@ SubmitStatus KafkaSink::produce(KafkaTopic& topic, const OutboxEvent& event, Tag
 }
 
 // A client that has failed for good takes nothing more, and gives its own cause as the reason: one that may look like a
-// refusal of this record. It fails on a thread of its own, so that this may be the first sign of it.
-bool KafkaSink::is_finished() {
+// refusal of this record. It fails on a thread of its own, so that this may be the first sign of it. False: it goes on.
+bool KafkaSink::take_fatal() {
   std::array<char, 512> reason{};
   const auto cause = rd_kafka_fatal_error(producer_->client(), reason.data(), reason.size());
   if (cause == RD_KAFKA_RESP_ERR_NO_ERROR) return false;
@@ -178,7 +178,7 @@ bool KafkaSink::is_finished() {
 }
 
 SubmitStatus KafkaSink::not_produced(rd_kafka_resp_err_t error, std::string_view topic, std::size_t bytes) {
-  if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL || is_finished()) return SubmitStatus::full;
+  if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL || take_fatal()) return SubmitStatus::full;
   producer_->topics().not_made(topic);
   return reject(kafka_failure_class(error), kafka_refusal(topic, bytes, error, rd_kafka_err2str(error)));
 }

@@ -77,7 +77,7 @@ class KafkaSink final : public Sink {
   SubmitStatus ask_or_reject(KafkaTopic& topic, const OutboxEvent& event, FailureClass failure_class,
                              std::string reason);
   SubmitStatus produce(KafkaTopic& topic, const OutboxEvent& event, Tag tag, std::size_t bytes);
-  bool is_finished();
+  bool take_fatal();
   SubmitStatus not_produced(rd_kafka_resp_err_t error, std::string_view topic, std::size_t bytes);
 
   bool take_events(std::size_t limit);

@@ -92,19 +92,18 @@ std::string KafkaTopics::take_made(rd_kafka_event_t* event) {
   return fmt::format("cannot make topic \"{}\": {}", name, rd_kafka_err2str(error));
 }
 
-bool KafkaTopics::may_be_made(KafkaTopic& topic, std::string_view name) {
-  if (being_made_ == &topic) return true;
-  if (being_made_ != nullptr && being_made_->missing) {
-    ask(*being_made_, being_made_name_);
+bool KafkaTopics::may_be_made(const KafkaTopic& topic, std::string_view name) {
+  if (being_made_ != nullptr && &being_made_->second == &topic) return true;
+  if (being_made_ != nullptr && being_made_->second.missing) {
+    ask(being_made_->second, being_made_->first);
     return false;
   }
-  being_made_ = &topic;
-  being_made_name_ = name;
+  being_made_ = &*topics_.find(name);
   return true;
 }
 
 void KafkaTopics::not_made(std::string_view name) {
-  if (name == being_made_name_) being_made_ = nullptr;
+  if (being_made_ != nullptr && being_made_->first == name) being_made_ = nullptr;
 }
 
 bool KafkaTopics::take_answer(rd_kafka_event_t* event) {

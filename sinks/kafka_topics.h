@@ -57,7 +57,7 @@ class KafkaTopics {
 
   // Whether something may be produced to a topic that is missing, for the brokers to make it. If not, another one is
   // being made, and is asked about anew.
-  [[nodiscard]] bool may_be_made(KafkaTopic& topic, std::string_view name);
+  [[nodiscard]] bool may_be_made(const KafkaTopic& topic, std::string_view name);
   // What was produced to it was refused: no other one is to wait for it any longer.
   void not_made(std::string_view name);
 
@@ -78,8 +78,7 @@ class KafkaTopics {
   bool contact_ = false;
   bool answers_come_ = true;
   std::unordered_map<std::string, KafkaTopic, Hash, std::equal_to<>> topics_;
-  KafkaTopic* being_made_ = nullptr;  // of topics_
-  std::string being_made_name_;
+  decltype(topics_)::value_type* being_made_ = nullptr;  // of them, by the brokers
 };
 
 }  // namespace walrelay

@@ -126,6 +126,7 @@ TEST_CASE("of topics that the broker makes, each is there before the next one is
   }
   const std::vector<std::string> made(topics.begin(), topics.end() - 1);
   const auto report = inspect_kafka({{"bootstrap.servers", shared_kafka()}}, made, std::chrono::seconds(10));
+  REQUIRE(report.topics.size() == made.size());
   for (const auto& topic : report.topics) CHECK(topic.exists);
   REQUIRE(driver.run_until_collected(topics.size()));
   for (const auto& delivery : driver.deliveries) CHECK(delivery.status == DeliveryStatus::persisted);
